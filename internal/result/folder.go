@@ -1,0 +1,196 @@
+package result
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// The files of a run's folder.
+const (
+	RunFile       = "run.json"
+	IntervalsFile = "intervals.ndjson"
+	EventsFile    = "events.ndjson"
+	SummaryFile   = "summary.json"
+)
+
+// Folder is a run's folder that is being written. Each line is handed to the
+// operating system in one write when it is appended, so that a process killed
+// at any moment loses none but the one it had not yet cut. It is for one
+// goroutine.
+type Folder struct {
+	path      string
+	intervals *os.File
+	events    *os.File
+}
+
+// ErrExists says that the folder holds a run already.
+var ErrExists = errors.New("the folder holds a run already")
+
+// Prepare makes the folder, and makes sure that a run can be written into it:
+// what is wrong with the disk is told before the load, not after it.
+func Prepare(path string) error {
+	if _, err := os.Stat(filepath.Join(path, RunFile)); err == nil {
+		return fmt.Errorf("write results to %s: %w", path, ErrExists)
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	return checkRoom(path)
+}
+
+// Create begins a run in a folder that Prepare has made: it writes run.json
+// and opens the others.
+func Create(path string, run Run) (*Folder, error) {
+	f := &Folder{path: path}
+	var err error
+	if f.intervals, err = appendFile(path, IntervalsFile); err != nil {
+		return nil, err
+	}
+	if f.events, err = appendFile(path, EventsFile); err != nil {
+		return nil, errors.Join(err, f.intervals.Close())
+	}
+	if err := WriteJSON(filepath.Join(path, RunFile), run); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// room is what must be free at the start, bytes: some minutes of intervals.
+const room = 4 << 20
+
+func checkRoom(path string) error {
+	tmp, err := os.CreateTemp(path, ".room-*")
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	_, err = tmp.Write(make([]byte, room))
+	err = errors.Join(err, tmp.Close(), os.Remove(tmp.Name()))
+	if err != nil {
+		return fmt.Errorf("write results to %s: no room for %d MB: %w", path, room>>20, err)
+	}
+	return nil
+}
+
+func appendFile(path, name string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(path, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("write results: %w", err)
+	}
+	return f, nil
+}
+
+// Path is the folder's path.
+func (f *Folder) Path() string { return f.path }
+
+// Interval appends a line to intervals.ndjson.
+func (f *Folder) Interval(iv Interval) error { return appendLine(f.intervals, iv) }
+
+// Event appends a line to events.ndjson.
+func (f *Folder) Event(e Event) error { return appendLine(f.events, e) }
+
+func appendLine(f *os.File, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(f.Name()), err)
+	}
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	return nil
+}
+
+// Close closes the files.
+func (f *Folder) Close() error { return errors.Join(f.intervals.Close(), f.events.Close()) }
+
+// WriteJSON writes a document as indented JSON, whole or not at all: to a
+// temporary file beside it first.
+func WriteJSON(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	tmp := path + ".tmp"
+	err = os.WriteFile(tmp, append(b, '\n'), 0o644)
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp)
+		return fmt.Errorf("write results: %w", err)
+	}
+	return nil
+}
+
+// ReadRun reads run.json of a folder.
+func ReadRun(path string) (Run, error) {
+	var r Run
+	b, err := os.ReadFile(filepath.Join(path, RunFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, fmt.Errorf("read run %s: there is no %s in it", path, RunFile)
+	}
+	if err != nil {
+		return r, fmt.Errorf("read run: %w", err)
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return r, fmt.Errorf("read run %s: %s: %w", path, RunFile, err)
+	}
+	if r.Version > Version {
+		return r, fmt.Errorf("read run %s: its format is version %d, this rankbench reads up to %d", path, r.Version, Version)
+	}
+	return r, nil
+}
+
+// ReadIntervals calls each for every line of intervals.ndjson, in order.
+// Truncated says that the last line is not whole, as a killed run or a full
+// disk leaves it; it is passed over.
+func ReadIntervals(path string, each func(Interval) error) (truncated bool, err error) {
+	return readLines(filepath.Join(path, IntervalsFile), func(line []byte) error {
+		var iv Interval
+		if err := json.Unmarshal(line, &iv); err != nil {
+			return err
+		}
+		return each(iv)
+	})
+}
+
+// ReadEvents returns the lines of events.ndjson, in order.
+func ReadEvents(path string) ([]Event, error) {
+	events := []Event{}
+	_, err := readLines(filepath.Join(path, EventsFile), func(line []byte) error {
+		var e Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return err
+		}
+		events = append(events, e)
+		return nil
+	})
+	return events, err
+}
+
+func readLines(path string, each func([]byte) error) (truncated bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, fmt.Errorf("read run: %w", err)
+	}
+	defer f.Close()
+	r := bufio.NewReaderSize(f, 1<<20)
+	for n := 1; ; n++ {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return len(bytes.TrimSpace(line)) > 0, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("read run: %w", err)
+		}
+		if err := each(line); err != nil {
+			return false, fmt.Errorf("read %s line %d: %w", path, n, err)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package result
+
+import "time"
+
+// Summary is summary.json. Its keys are a contract with whoever reads it.
+// Where a figure does not apply it is absent, never 0.
+type Summary struct {
+	Version     int       `json:"version"`
+	Scenario    string    `json:"scenario"`
+	Started     time.Time `json:"started"`
+	DurationS   float64   `json:"duration_s"`
+	Interrupted bool      `json:"interrupted"`
+	Complete    bool      `json:"complete"` // false: the run was killed, and these are its intervals up to then
+	Phases      []Phase   `json:"phases"`
+	Outages     []Outage  `json:"outages"`
+	Nodes       []Node    `json:"nodes"`
+	Client      Client    `json:"client"`
+	Events      []Event   `json:"events"`
+	Limits      []Limit   `json:"limits"`
+	Verdict     string    `json:"verdict"` // pass, fail, none (no limits)
+	Warnings    []string  `json:"warnings"`
+}
+
+// Phase is one phase of load, warm-up excluded: the operations that were due
+// from FromS to ToS.
+type Phase struct {
+	Name      string               `json:"name"`
+	FromS     float64              `json:"from_s"`
+	ToS       float64              `json:"to_s"`
+	Ops       map[string]OpSummary `json:"ops"`
+	Nodes     []Node               `json:"nodes"`
+	WarmupOps map[string]OpSummary `json:"warmup_ops,omitempty"`
+}
+
+// OpSummary is what became of one kind of operation. Due = OK + Unsent + the
+// sum of Errors, exactly. RPS counts successes only, over the phase's length.
+type OpSummary struct {
+	Due       uint64            `json:"due"`
+	OK        uint64            `json:"ok"`
+	Unsent    uint64            `json:"unsent"`
+	Errors    map[string]uint64 `json:"errors"`
+	RPS       float64           `json:"rps"`
+	LatencyUS Quantiles         `json:"latency_us"` // of successes, from due where no worker was free, else from sent
+	ServiceUS Quantiles         `json:"service_us"` // of successes, from sent
+}
+
+// Quantiles are in microseconds; all 0 where there was no success.
+type Quantiles struct {
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p999"`
+	Max  float64 `json:"max"`
+}
+
+// Outage is a gap between successes of one operation that is longer than the
+// run's threshold. Errors are those of the operations that were due in it.
+type Outage struct {
+	Op        string            `json:"op"`
+	Phase     string            `json:"phase"`
+	FromS     float64           `json:"from_s"`
+	ToS       float64           `json:"to_s"`
+	DurationS float64           `json:"duration_s"`
+	Open      bool              `json:"open,omitempty"` // had not ended when the phase did
+	Errors    map[string]uint64 `json:"errors"`
+	Unsent    uint64            `json:"unsent"`
+}
+
+// Node is one server over a stretch of time. Commands are the server's own
+// counts of what clients sent; Replicated the writes that a replica took over
+// from its primary, which the server counts alike. Driver is what the load's
+// driver did with it.
+type Node struct {
+	ID                string            `json:"id"`
+	Addr              string            `json:"addr"`
+	Roles             []RoleSpan        `json:"roles"`
+	Commands          map[string]uint64 `json:"commands"`
+	Replicated        map[string]uint64 `json:"replicated,omitempty"`
+	CPUPct            float64           `json:"cpu_pct"`                  // of one processor, all threads
+	EngineCPUPct      *float64          `json:"engine_cpu_pct,omitempty"` // of one processor, main thread
+	NetInBytesPerMin  float64           `json:"net_in_bytes_per_min"`
+	NetOutBytesPerMin float64           `json:"net_out_bytes_per_min"`
+	UsedMemoryBytes   uint64            `json:"used_memory_bytes"`
+	MaxLagBytes       int64             `json:"max_lag_bytes"`
+	LinkDownS         float64           `json:"link_down_s"` // replica without its primary
+	UnreachableS      float64           `json:"unreachable_s"`
+	Restarts          int               `json:"restarts"`
+	Driver            *DriverSample     `json:"driver,omitempty"`
+}
+
+// RoleSpan says which role a node had from an offset on: primary, replica or unreachable.
+type RoleSpan struct {
+	FromS float64 `json:"from_s"`
+	Role  string  `json:"role"`
+}
+
+// Client is the tool's view of itself over the measured phases.
+type Client struct {
+	CPUPct          float64 `json:"cpu_pct"`      // of one processor
+	HostCPUPct      float64 `json:"host_cpu_pct"` // of all processors; -1 where unknown
+	CPUUSPerCommand float64 `json:"cpu_us_per_command"`
+	Commands        uint64  `json:"commands"` // sent by the driver, retries counted, warm-up included
+	RSSBytes        uint64  `json:"rss_bytes"`
+	GCCycles        uint64  `json:"gc_cycles"`
+	GCPauseS        float64 `json:"gc_pause_s"`
+	SchedUSP99      float64 `json:"sched_us_p99"`
+	SlipUSP99       float64 `json:"slip_us_p99"`
+	PoolWaits       uint64  `json:"pool_waits"`
+	PoolWaitS       float64 `json:"pool_wait_s"`
+	PoolTimeouts    uint64  `json:"pool_timeouts"`
+	Bottleneck      bool    `json:"bottleneck"`
+	Reason          string  `json:"bottleneck_reason,omitempty"`
+}
+
+// Limit is a bound and what became of it.
+type Limit struct {
+	Name string `json:"name"`
+	Want string `json:"want"`
+	Got  string `json:"got"`
+	OK   bool   `json:"ok"`
+}
