@@ -1,0 +1,139 @@
+package target
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rankbench/rankbench/internal/result"
+)
+
+// opContext is the context of one worker's operations. It reaches the hooks of
+// the node that serves a command unchanged, so that they know a ranking
+// command of the load from the driver's own commands, and whose counters to
+// use; one for each worker, reused, so that it costs no allocation.
+type opContext struct {
+	context.Context
+	stripe int
+}
+
+// nodes keeps what the driver did on each node.
+type nodes struct {
+	mu     sync.Mutex
+	byAddr map[string]*nodeStats
+}
+
+// stripes keeps workers on different processors off each other's cache lines.
+const stripes = 16
+
+type nodeStats struct {
+	addr     string
+	connects atomic.Uint64
+	stripe   [stripes]struct {
+		attempts, errors atomic.Uint64
+		_                [48]byte // to a cache line of 64 bytes
+	}
+}
+
+// watch counts what the driver does on a node's client from now on.
+func (n *nodes) watch(c *redis.Client) {
+	c.AddHook(nodeHook{n.get(c.Options().Addr)})
+}
+
+func (n *nodes) get(addr string) *nodeStats {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.byAddr == nil {
+		n.byAddr = map[string]*nodeStats{}
+	}
+	if n.byAddr[addr] == nil {
+		n.byAddr[addr] = &nodeStats{addr: addr}
+	}
+	return n.byAddr[addr]
+}
+
+// samples returns the counters by address.
+func (n *nodes) samples() map[string]result.DriverSample {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	out := map[string]result.DriverSample{}
+	for addr, st := range n.byAddr {
+		d := result.DriverSample{Connects: st.connects.Load()}
+		for i := range st.stripe {
+			d.Attempts += st.stripe[i].attempts.Load()
+			d.Errors += st.stripe[i].errors.Load()
+		}
+		out[addr] = d
+	}
+	return out
+}
+
+func (n *nodes) addrs() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var out []string
+	for a := range n.byAddr {
+		out = append(out, a)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// nodeHook counts the attempts on one node, every retry and redirect among them.
+type nodeHook struct{ stats *nodeStats }
+
+var _ redis.Hook = nodeHook{}
+
+func (h nodeHook) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		if err == nil {
+			h.stats.connects.Add(1)
+		}
+		return conn, err
+	}
+}
+
+func (h nodeHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if o, ok := ctx.(*opContext); ok {
+			h.count(o, 1, failed(err))
+		}
+		return err
+	}
+}
+
+func (h nodeHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		if o, ok := ctx.(*opContext); ok {
+			errs := 0
+			for _, c := range cmds {
+				errs += failed(c.Err())
+			}
+			h.count(o, len(cmds), errs)
+		}
+		return err
+	}
+}
+
+func (h nodeHook) count(o *opContext, attempts, errs int) {
+	s := &h.stats.stripe[o.stripe%stripes]
+	s.attempts.Add(uint64(attempts))
+	if errs > 0 {
+		s.errors.Add(uint64(errs))
+	}
+}
+
+// failed is 1 for an error; an answer without a value is none on this level.
+func failed(err error) int {
+	if err == nil || err == redis.Nil { //nolint:errorlint // the driver returns it bare, and this is the hot path
+		return 0
+	}
+	return 1
+}
