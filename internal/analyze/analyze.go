@@ -1,0 +1,154 @@
+// Package analyze turns the intervals and events of a run into its summary. It
+// is pure: the same folder gives the same summary, today and in a year.
+//
+//  1. A Builder is fed the lines of the run in order. Cells are added up by
+//     phase and operation (tally.go), node samples by node (nodes.go), samples
+//     of the tool itself (client.go).
+//  2. Summary closes the sums: quantiles, outages (outage.go), limits
+//     (limits.go), and warnings about figures that are not to be trusted
+//     (warnings.go).
+//
+// Every total is a sum of intervals, so that a series and a total cannot disagree.
+package analyze
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rankbench/rankbench/internal/result"
+)
+
+// Builder adds up a run. It is for one goroutine.
+type Builder struct {
+	run      result.Run
+	phases   []*phase
+	nodes    *nodeTable
+	client   clientTally
+	lastS    float64
+	end      *result.RunEnd // nil until the last line, for ever in a killed run
+	warnings []string
+}
+
+// phase is what is known of one phase.
+type phase struct {
+	plan         result.RunPhase
+	begun, ended bool
+	from, to     float64 // of the measured part
+	ops, warmup  map[string]*tally
+	claimed      map[string]uint64
+	nodes        *nodeTable
+}
+
+// NewBuilder returns an empty builder for a run.
+func NewBuilder(run result.Run) *Builder {
+	b := &Builder{run: run, nodes: newNodeTable(), warnings: slices.Clone(run.Warnings)}
+	for _, p := range run.Phases {
+		b.phases = append(b.phases, &phase{plan: p, ops: map[string]*tally{}, warmup: map[string]*tally{}, nodes: newNodeTable()})
+	}
+	return b
+}
+
+// Add adds one line of intervals.ndjson.
+func (b *Builder) Add(iv result.Interval) error {
+	b.lastS = max(b.lastS, iv.ToS)
+	if iv.End != nil {
+		b.end = iv.End
+		b.warnings = append(b.warnings, iv.End.Warnings...)
+	}
+	if iv.Phase < -1 || iv.Phase >= len(b.phases) {
+		return fmt.Errorf("interval at %.3f s belongs to phase %d, the run has %d", iv.FromS, iv.Phase, len(b.phases))
+	}
+	var p *phase
+	if iv.Phase >= 0 {
+		p = b.phases[iv.Phase]
+		p.mark(iv)
+		if err := p.add(iv); err != nil {
+			return err
+		}
+	}
+	b.addNodes(p, iv)
+	b.client.add(iv, p)
+	return nil
+}
+
+// Warn adds a doubt about the figures.
+func (b *Builder) Warn(w string) { b.warnings = append(b.warnings, w) }
+
+func (p *phase) mark(iv result.Interval) {
+	if m := iv.Mark; m != nil {
+		p.from, p.to = m.MeasuredFromS, m.MeasuredToS
+		p.begun = p.begun || m.Begin
+		p.ended = p.ended || m.End
+		if m.End {
+			p.claimed = m.Claimed
+		}
+	}
+	if !p.ended && p.begun && iv.Mark == nil {
+		p.to = max(p.from, iv.ToS) // as far as it came, should the run be killed
+	}
+}
+
+func (p *phase) add(iv result.Interval) error {
+	for _, c := range iv.Cells {
+		into := p.ops
+		if c.Warmup {
+			into = p.warmup
+		}
+		if into[c.Op] == nil {
+			into[c.Op] = newTally()
+		}
+		if err := into[c.Op].add(c); err != nil {
+			return fmt.Errorf("interval at %.3f s, %s: %w", iv.FromS, c.Op, err)
+		}
+	}
+	return nil
+}
+
+// addNodes: a sample belongs to the run from the first phase's beginning on,
+// and to a phase from its beginning to its end.
+func (b *Builder) addNodes(p *phase, iv result.Interval) {
+	for _, s := range iv.Nodes {
+		if p != nil {
+			p.nodes.add(s, p.from)
+		}
+		b.nodes.add(s, 0)
+	}
+}
+
+// Summary closes the sums. Events are those of the run, in order.
+func (b *Builder) Summary(events []result.Event) result.Summary {
+	s := result.Summary{
+		Version: result.Version, Scenario: b.run.Scenario, Started: b.run.Started,
+		DurationS: b.lastS, Interrupted: b.end != nil && b.end.Interrupted, Complete: b.end != nil,
+		Phases: []result.Phase{}, Outages: []result.Outage{}, Limits: []result.Limit{},
+		Nodes: b.nodes.summary(), Events: events, Client: b.client.summary(b.run.Host.MaxProcs),
+	}
+	for _, p := range b.phases {
+		if !p.begun {
+			continue // never reached
+		}
+		s.Phases = append(s.Phases, p.summary())
+		s.Outages = append(s.Outages, p.outages(b.run.OutageThresholdS)...)
+	}
+	s.Limits, s.Verdict = judge(b.run.Limits, s)
+	s.Warnings = b.allWarnings(s)
+	return s
+}
+
+func (p *phase) summary() result.Phase {
+	out := result.Phase{Name: p.plan.Name, FromS: p.from, ToS: p.to, Ops: map[string]result.OpSummary{}, Nodes: p.nodes.summary()}
+	for _, op := range p.plan.Ops {
+		t := p.ops[op]
+		if t == nil {
+			t = newTally()
+		}
+		out.Ops[op] = t.summary(p.to - p.from)
+		if w := p.warmup[op]; w != nil {
+			if out.WarmupOps == nil {
+				out.WarmupOps = map[string]result.OpSummary{}
+			}
+			out.WarmupOps[op] = w.summary(p.plan.WarmupS)
+		}
+	}
+	return out
+}

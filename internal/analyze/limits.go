@@ -1,0 +1,139 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/rankbench/rankbench/internal/result"
+)
+
+// Verdicts.
+const (
+	Pass = "pass"
+	Fail = "fail"
+	None = "none" // the scenario has no limits
+)
+
+// Metrics of limits, as scenarios name them.
+const (
+	metricOutage     = "outage"
+	metricErrors     = "errors"
+	metricUnsent     = "unsent"
+	metricRPS        = "rps"
+	MetricBottleneck = "client_bottleneck"
+)
+
+// judge compares the summary with the limits. An operation that runs in
+// several phases is judged by its worst phase, errors by their sum.
+func judge(limits []result.RunLimit, s result.Summary) ([]result.Limit, string) {
+	out := []result.Limit{}
+	verdict := None
+	for _, l := range limits {
+		j := judgeOne(l, s)
+		out = append(out, j)
+		switch {
+		case !j.OK:
+			verdict = Fail
+		case verdict == None:
+			verdict = Pass
+		}
+	}
+	return out, verdict
+}
+
+func judgeOne(l result.RunLimit, s result.Summary) result.Limit {
+	if l.Metric == MetricBottleneck {
+		return result.Limit{Name: l.Metric, Want: "no", Got: yesNo(s.Client.Bottleneck), OK: !s.Client.Bottleneck}
+	}
+	got := measured(l, s)
+	ok, sign := got <= l.Want, "<= "
+	if l.Metric == metricRPS {
+		ok, sign = got >= l.Want, ">= "
+	}
+	if math.IsNaN(got) { // no success: a latency limit is not met
+		return result.Limit{Name: l.Op + "." + l.Metric, Want: sign + format(l.Metric, l.Want), Got: "no success", OK: false}
+	}
+	return result.Limit{Name: l.Op + "." + l.Metric, Want: sign + format(l.Metric, l.Want), Got: format(l.Metric, got), OK: ok}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// measured is the figure a limit is about: seconds, a count, or a rate; NaN
+// where there is none.
+func measured(l result.RunLimit, s result.Summary) float64 {
+	if l.Metric == metricOutage {
+		return longestOutage(l.Op, s.Outages)
+	}
+	got, seen := 0.0, false
+	for _, p := range s.Phases {
+		o, ok := p.Ops[l.Op]
+		if !ok {
+			continue
+		}
+		v := metricOf(l.Metric, o)
+		switch {
+		case !seen || math.IsNaN(v):
+			got = v
+		case l.Metric == metricErrors || l.Metric == metricUnsent:
+			got += v
+		case l.Metric == metricRPS:
+			got = min(got, v)
+		default:
+			got = max(got, v) // max of NaN is NaN
+		}
+		seen = true
+	}
+	if !seen {
+		return math.NaN()
+	}
+	return got
+}
+
+func metricOf(metric string, o result.OpSummary) float64 {
+	switch metric {
+	case metricErrors:
+		n := uint64(0)
+		for _, e := range o.Errors {
+			n += e
+		}
+		return float64(n)
+	case metricUnsent:
+		return float64(o.Unsent)
+	case metricRPS:
+		return o.RPS
+	}
+	if o.OK == 0 {
+		return math.NaN()
+	}
+	q := o.LatencyUS
+	us := map[string]float64{"p50": q.P50, "p90": q.P90, "p99": q.P99, "p999": q.P999, "max": q.Max}[metric]
+	return us / 1e6
+}
+
+func longestOutage(op string, outages []result.Outage) float64 {
+	longest := 0.0
+	for _, o := range outages {
+		if o.Op == op {
+			longest = max(longest, o.DurationS)
+		}
+	}
+	return longest
+}
+
+func format(metric string, v float64) string {
+	switch metric {
+	case metricErrors, metricUnsent:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case metricRPS:
+		return fmt.Sprintf("%.1f/s", v)
+	default:
+		return time.Duration(v * float64(time.Second)).Round(time.Microsecond).String()
+	}
+}

@@ -1,0 +1,90 @@
+package analyze
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rankbench/rankbench/internal/result"
+)
+
+// bucketS is the width of a bucket, seconds.
+var bucketS = result.BucketWidth.Seconds()
+
+// slowFactor: where operations are naturally rare (one every few seconds), a
+// gap is an outage only from this many times the median gap on. The median,
+// not the mean: a mean would grow with the outage and hide it.
+const slowFactor = 10
+
+// outages finds the gaps between successes of each operation that are longer
+// than the threshold, from the beginning of the measured part to its end. A
+// phase that never had a success is one outage.
+func (p *phase) outages(threshold float64) []result.Outage {
+	var out []result.Outage
+	for _, op := range p.plan.Ops {
+		t := p.ops[op]
+		if t == nil {
+			t = newTally()
+		}
+		out = append(out, p.outagesOf(op, t, threshold)...)
+	}
+	return out
+}
+
+func (p *phase) outagesOf(op string, t *tally, threshold float64) []result.Outage {
+	done := slices.Sorted(maps.Keys(t.okAt))
+	threshold = max(threshold, slowFactor*medianGap(t.okAt, done))
+	var out []result.Outage
+	last := p.from
+	for _, b := range done {
+		if at := float64(b) * bucketS; at-last > threshold {
+			out = append(out, p.outage(op, t, last, at, false))
+		}
+		last = float64(b+1) * bucketS
+	}
+	if p.to-last > threshold {
+		out = append(out, p.outage(op, t, last, p.to, true))
+	}
+	return out
+}
+
+// outage charges the gap with every failed operation that was due in it, from
+// the bucket of the last success to that of the first one after: an operation
+// that was sent just before the service went away hung in it from the start.
+func (p *phase) outage(op string, t *tally, from, to float64, open bool) result.Outage {
+	o := result.Outage{
+		Op: op, Phase: p.plan.Name, FromS: from, ToS: to, DurationS: to - from, Open: open,
+		Errors: map[string]uint64{},
+	}
+	first, last := int64(from/bucketS+0.5)-1, int64(to/bucketS+0.5)
+	for class, at := range t.failedAt {
+		for b, n := range at {
+			if int64(b) < first || int64(b) > last {
+				continue
+			}
+			if class == unsentClass {
+				o.Unsent += n
+			} else {
+				o.Errors[class] += n
+			}
+		}
+	}
+	return o
+}
+
+// medianGap is the median time between successes, seconds: successes of one
+// bucket have none. 0 where there are fewer than three successes.
+func medianGap(at map[uint64]uint64, done []uint64) float64 {
+	var gaps []float64
+	zero := uint64(0)
+	for i, b := range done {
+		zero += at[b] - 1
+		if i > 0 {
+			gaps = append(gaps, float64(b-done[i-1])*bucketS)
+		}
+	}
+	if zero+uint64(len(gaps)) < 2 || zero >= uint64(len(gaps)) {
+		return 0
+	}
+	slices.Sort(gaps)
+	return gaps[(zero+uint64(len(gaps)))/2-zero]
+}

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/rankbench/rankbench/internal/analyze"
+	"github.com/rankbench/rankbench/internal/result"
+)
+
+// Summarize makes the summary of a run's folder from its run.json, intervals
+// and events. The folder of a killed run gives what it had up to then.
+func Summarize(path string) (result.Summary, error) {
+	run, err := result.ReadRun(path)
+	if err != nil {
+		return result.Summary{}, err
+	}
+	events, err := result.ReadEvents(path)
+	if err != nil {
+		return result.Summary{}, err
+	}
+	b := analyze.NewBuilder(run)
+	truncated, err := result.ReadIntervals(path, b.Add)
+	if err != nil {
+		return result.Summary{}, err
+	}
+	if truncated {
+		b.Warn("the last interval is cut off: the run was killed, or the disk was full")
+	}
+	return b.Summary(events), nil
+}
+
+// WriteSummary writes summary.json into a run's folder.
+func WriteSummary(path string, s result.Summary) error {
+	return result.WriteJSON(filepath.Join(path, result.SummaryFile), s)
+}
+
+// JSON writes a summary as one JSON document.
+func JSON(w io.Writer, s result.Summary) error {
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
