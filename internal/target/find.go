@@ -59,7 +59,7 @@ func (f *finder) setBounds() {
 	f.bound = f.bound[:0]
 	for i, c := range f.scores {
 		from := len(f.bound)
-		f.bound = appendBound(f.bound, c.(*redis.FloatCmd).Val())
+		f.bound = AppendBound(f.bound, c.(*redis.FloatCmd).Val())
 		f.bounds[i] = ranking.View(f.bound[from:])
 	}
 }

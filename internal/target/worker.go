@@ -97,15 +97,15 @@ func (w *Worker) doGet(op *ranking.Op) (ranking.Reply, error) {
 
 // countAbove: how many members have a greater score.
 func (w *Worker) countAbove(score float64) (int64, error) {
-	w.boundBuf = appendBound(w.boundBuf[:0], score)
+	w.boundBuf = AppendBound(w.boundBuf[:0], score)
 	w.bound = ranking.View(w.boundBuf)
 	w.above.SetErr(nil)
 	err := w.backend.read(w.ctx, w.above)
 	return w.above.Val(), err
 }
 
-// appendBound writes an exclusive bound of ZCOUNT: "(" and the score, exactly.
-func appendBound(buf []byte, score float64) []byte {
+// AppendBound appends an exclusive bound of ZCOUNT: "(" and the score, exactly.
+func AppendBound(buf []byte, score float64) []byte {
 	return strconv.AppendFloat(append(buf, '('), score, 'f', -1, 64)
 }
 

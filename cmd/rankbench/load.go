@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rankbench/rankbench/internal/report"
+	"github.com/rankbench/rankbench/internal/result"
+	"github.com/rankbench/rankbench/internal/run"
+)
+
+type loadOptions struct {
+	target   targetFlags
+	scenario scenarioFlags
+	out      string
+	interval time.Duration
+	metrics  string
+	output   output
+	populate bool
+	dryRun   bool
+}
+
+func newLoadCommand() *cobra.Command {
+	o := loadOptions{output: outputText}
+	cmd := &cobra.Command{
+		Use:   "load SCENARIO",
+		Short: "Run the phases of a scenario, and say what became of every operation",
+		Long: "Runs the phases of a scenario one after the other. Prints a line for each operation every\n" +
+			"--interval, and a summary at the end; everything seen is kept in the folder --out.\n\n" +
+			"The ranking must have been filled by `rankbench populate`; --populate fills it first where\n" +
+			"it is not right, and so does --local, whose cluster is new and empty.",
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error { return runLoad(cmd, o, a[0]) },
+	}
+	o.target.add(cmd)
+	o.scenario.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "`folder` of the run (default results/<time>-<scenario>)")
+	f.DurationVar(&o.interval, "interval", 10*time.Second, "`time` between the lines")
+	f.StringVar(&o.metrics, "metrics-addr", "", "serve Prometheus metrics on this `address`, such as 127.0.0.1:9121")
+	f.VarP(&o.output, "output", "o", "what goes to stdout: the lines and a summary, or the summary as one JSON document")
+	f.BoolVar(&o.populate, "populate", false, "fill the ranking first where it is not right")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and touch nothing")
+	return cmd
+}
+
+func runLoad(cmd *cobra.Command, o loadOptions, path string) (err error) {
+	if o.interval < time.Second {
+		return usage(cmd, errors.New("--interval must be 1s or more"))
+	}
+	sc, err := o.scenario.read(cmd, path)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return describe(cmd, o.target, sc)
+	}
+	ctx := cmd.Context()
+	t, err := o.target.open(ctx, cmd, sc)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	ro := t.options(sc)
+	ro.Out, ro.Interval, ro.Metrics = o.out, o.interval, o.metrics
+	ro.Populate = o.populate || o.target.local
+	ro.Lines = linesTo(o.output)
+	return loadAndPrint(ctx, ro, o.output)
+}
+
+// linesTo: with -o json the lines are progress, not the product.
+func linesTo(o output) io.Writer {
+	if o == outputJSON {
+		return os.Stderr
+	}
+	return os.Stdout
+}
+
+func loadAndPrint(ctx context.Context, ro run.Options, o output) error {
+	s, folder, err := run.Load(ctx, ro)
+	if err != nil {
+		return err
+	}
+	if err := print(s, o); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "results: %s\n", folder)
+	return run.Verdict(s)
+}
+
+func print(s result.Summary, o output) error {
+	if o == outputJSON {
+		return report.JSON(os.Stdout, s)
+	}
+	return report.Text(os.Stdout, s)
+}

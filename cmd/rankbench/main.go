@@ -1,0 +1,50 @@
+// Command rankbench loads a ranking on ElastiCache and says what its users feel.
+//
+// What goes where: the product of a command goes to stdout, and nothing else
+// does; progress, warnings, errors and hints go to stderr. With -o json stdout
+// is one JSON document. Nothing is coloured or redrawn where the stream is no
+// terminal.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/rankbench/rankbench/internal/fail"
+)
+
+func main() { os.Exit(rankbench()) }
+
+// rankbench runs the command line and returns the exit code.
+func rankbench() int {
+	ctx, cancel := interruptible()
+	defer cancel()
+	err := newRootCommand().ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		if hint := fail.HintOf(err); hint != "" {
+			fmt.Fprintf(os.Stderr, "hint: %s\n", hint)
+		}
+	}
+	return fail.CodeOf(err)
+}
+
+// interruptible returns a context that ends with the first ^C (or SIGTERM): no
+// new work is begun, answers are waited for, results are written. The second
+// leaves at once.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		fmt.Fprintln(os.Stderr, "interrupted again: leaving at once; the intervals so far are in the results, the summary is not (make it with `rankbench report`)")
+		os.Exit(fail.CodeInterrupted)
+	}()
+	return ctx, cancel
+}

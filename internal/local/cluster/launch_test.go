@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// The race for a port between the look whether it is free and the node's bind
+// cannot be won on purpose; here it is lost on purpose.
+func TestANodeThatFindsItsPortTakenGetsAnother(t *testing.T) {
+	server, err := FindServer(t.Context(), "")
+	if errors.Is(err, ErrNoServer) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name   string
+		offset int
+	}{{"client port", 0}, {"bus port", busOffset}} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, err := build(Options{}.withDefaults(), server)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Stop() })
+			n, ports := c.nodes[0], newPorts(0)
+			if n.port, err = ports.take(); err != nil {
+				t.Fatal(err)
+			}
+			taken := n.port
+			l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(taken+tc.offset)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			launchAsIs(t, c, n)
+			if err := c.settleOn(t.Context(), n, ports); err != nil {
+				t.Fatal(err)
+			}
+			if n.port == taken {
+				t.Error("it answers on a port that is taken")
+			}
+		})
+	}
+}
+
+// launchAsIs is runOn with the port that n has already.
+func launchAsIs(t *testing.T, c *Cluster, n *node) {
+	t.Helper()
+	if err := os.Mkdir(n.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(n.dir, confFile), []byte(c.conf(n)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.launch(n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSharesCoverEverySlotOnceAndEvenly(t *testing.T) {
+	for shards := 1; shards <= 90; shards++ {
+		next := 0
+		for shard := range shards {
+			from, to := share(shard, shards)
+			if from != next {
+				t.Fatalf("%d shards: shard %d begins at %d, want %d", shards, shard, from, next)
+			}
+			if size := to - from + 1; size < slots/shards || size > slots/shards+1 {
+				t.Errorf("%d shards: shard %d has %d slots", shards, shard, size)
+			}
+			next = to + 1
+		}
+		if next != slots {
+			t.Errorf("%d shards end at %d", shards, next)
+		}
+	}
+}
+
+func TestPortsAreFreeAndHandedOutOnce(t *testing.T) {
+	l, err := net.Listen("tcp", loopback+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	busy := l.Addr().(*net.TCPAddr).Port
+	if busy > lastPort {
+		busy -= busOffset // then it is a bus port that is taken
+	}
+	p, seen := newPorts(busy), map[int]bool{}
+	for range 20 {
+		port, err := p.take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if port == busy || seen[port] {
+			t.Errorf("port %d was handed out", port)
+		}
+		seen[port] = true
+	}
+}

@@ -1,0 +1,567 @@
+package observe_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"crypto/tls"
+	"crypto/x509"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"go.uber.org/goleak"
+
+	"github.com/rankbench/rankbench/internal/local/cluster"
+	"github.com/rankbench/rankbench/internal/local/clustertest"
+	"github.com/rankbench/rankbench/internal/observe"
+	"github.com/rankbench/rankbench/internal/result"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds waits for what must happen; on a busy machine it takes longer than one thinks.
+const patience = 45 * time.Second
+
+func clock() func() time.Duration {
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
+}
+
+func newObserver(t *testing.T, o observe.Options) *observe.Observer {
+	t.Helper()
+	obs := observe.New(o)
+	t.Cleanup(func() {
+		if err := obs.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return obs
+}
+
+// namer names nodes as the cluster does.
+func namer(c *cluster.Cluster) func(string) string {
+	names := map[string]string{}
+	for _, n := range c.Nodes() {
+		names[n.Addr] = n.ID
+	}
+	return func(addr string) string { return names[addr] }
+}
+
+// until samples round after round until ok says so.
+func until(t *testing.T, obs *observe.Observer, ok func([]result.NodeSample) bool) []result.NodeSample {
+	t.Helper()
+	now, deadline := clock(), time.Now().Add(patience)
+	for {
+		got := obs.Sample(t.Context(), now)
+		if ok(got) {
+			return got
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("did not happen in %v; last: %+v", patience, got)
+		}
+	}
+}
+
+func allUp(samples []result.NodeSample) bool {
+	return !slices.ContainsFunc(samples, func(s result.NodeSample) bool { return !s.Up || s.Role == "replica" && s.Link != "up" })
+}
+
+func byID(t *testing.T, samples []result.NodeSample, id string) result.NodeSample {
+	t.Helper()
+	i := slices.IndexFunc(samples, func(s result.NodeSample) bool { return s.ID == id })
+	if i < 0 {
+		t.Fatalf("no node %s in %+v", id, samples)
+	}
+	return samples[i]
+}
+
+func ids(samples []result.NodeSample) (ids []string) {
+	for _, s := range samples {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+func clientOf(t *testing.T, addr, password string) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{
+		Addr: addr, Password: password, MaxRetries: -1, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func TestOneSeedLeadsToTheWholeClusterInTheFirstRound(t *testing.T) {
+	c := clustertest.Start(t, cluster.Options{Shards: 3, Replicas: 1})
+	_, port, _ := net.SplitHostPort(c.Addrs()[0])
+	for _, seed := range []string{c.Addrs()[0], c.Addrs()[5], net.JoinHostPort("localhost", port)} {
+		obs := newObserver(t, observe.Options{Seeds: []string{seed}, Cluster: true, Name: namer(c), Timeout: 5 * time.Second})
+		got := obs.Sample(t.Context(), clock())
+		want := []string{"lb-0001-001", "lb-0001-002", "lb-0002-001", "lb-0002-002", "lb-0003-001", "lb-0003-002"}
+		if !slices.Equal(ids(got), want) {
+			t.Fatalf("from %s: nodes %v, want %v", seed, ids(got), want)
+		}
+		for i, n := range c.Nodes() {
+			checkNode(t, got[i], n, c.Nodes()[i/2*2].Addr)
+		}
+	}
+}
+
+func checkNode(t *testing.T, s result.NodeSample, n cluster.Node, primary string) {
+	t.Helper()
+	role := "replica"
+	if n.Primary {
+		role, primary = "primary", ""
+	}
+	if !s.Up || s.Addr != n.Addr || s.Role != role || s.PrimaryAddr != primary {
+		t.Errorf("%s: got %+v, want %s at %s of %q", n.ID, s, role, n.Addr, primary)
+	}
+	if len(s.RunID) != 40 || s.CPUSeconds <= 0 || s.EngineCPUSeconds <= 0 || s.UsedMemory == 0 || s.NetInBytes == 0 || s.AtS <= 0 || s.Driver != nil {
+		t.Errorf("%s: figures are missing in %+v", n.ID, s)
+	}
+}
+
+func TestAReplicaAsSeedLeadsToAllNodesWithoutCluster(t *testing.T) {
+	c := clustertest.Start(t, cluster.Options{Standalone: true, Replicas: 2, Password: "p w\"d"})
+	_, port, _ := net.SplitHostPort(c.Addrs()[0])
+	endpoint := net.JoinHostPort("localhost", port) // an endpoint: another name of the primary
+	for _, seeds := range [][]string{{c.Addrs()[2]}, {c.Addrs()[0]}, {endpoint}, {endpoint, c.Addrs()[1], c.Addrs()[0]}} {
+		obs := newObserver(t, observe.Options{Seeds: seeds, Password: "p w\"d", Name: namer(c), Timeout: 5 * time.Second})
+		got := until(t, obs, allUp)
+		if want := []string{"lb-0001-001", "lb-0001-002", "lb-0001-003"}; !slices.Equal(ids(got), want) {
+			t.Fatalf("from %v: nodes %v, want %v", seeds, ids(got), want)
+		}
+		for i, n := range c.Nodes() {
+			checkNode(t, got[i], n, c.Addrs()[0])
+		}
+	}
+}
+
+func TestServerThatIsNoClusterIsSampledAllTheSame(t *testing.T) {
+	c := clustertest.Start(t, cluster.Options{Standalone: true})
+	obs := newObserver(t, observe.Options{Seeds: c.Addrs(), Cluster: true, Timeout: 5 * time.Second})
+	for range 3 {
+		if got := obs.Sample(t.Context(), clock()); len(got) != 1 || !got[0].Up || got[0].Role != "primary" {
+			t.Fatalf("got %+v", got)
+		}
+	}
+}
+
+func TestCommandstatsAreWhatTheClientSent(t *testing.T) {
+	c := clustertest.Start(t, cluster.Options{Standalone: true})
+	obs := newObserver(t, observe.Options{Seeds: c.Addrs(), Name: namer(c), Timeout: 5 * time.Second})
+	before := obs.Sample(t.Context(), clock())[0]
+	send(t, clientOf(t, c.Addrs()[0], ""))
+	var after result.NodeSample
+	for range 20 { // sampling itself must not count among the commands of a ranking
+		after = obs.Sample(t.Context(), clock())[0]
+	}
+	want := map[string]uint64{"zadd": 138, "zscore": 59, "zcount": 7, "zrevrange": 5, "set": 1}
+	for name, n := range want {
+		if got := after.Commands[name] - before.Commands[name]; got != n {
+			t.Errorf("%s: %d calls, want %d", name, got, n)
+		}
+	}
+	for name := range after.Commands {
+		if _, sent := want[name]; strings.HasPrefix(name, "z") && !sent {
+			t.Errorf("the observer sends %s", name)
+		}
+	}
+	if after.Failed["zadd"] != 1 || after.Rejected["zadd"] != 2 {
+		t.Errorf("failed %v, rejected %v; want 1 and 2 zadd", after.Failed, after.Rejected)
+	}
+	if after.Hits != 60 || after.Misses != 11 {
+		t.Errorf("%d hits, %d misses; want 60 and 11", after.Hits, after.Misses)
+	}
+	if got := after.NetInBytes - before.NetInBytes; got < 138*40 {
+		t.Errorf("%d bytes in, less than what was sent", got)
+	}
+}
+
+// send sends 137 ZADD, one that fails and two that are rejected, 59 ZSCORE that
+// hit, 7 ZCOUNT and 4 ZREVRANGE of no key, 1 ZREVRANGE of the ranking.
+func send(t *testing.T, r *redis.Client) {
+	t.Helper()
+	ctx := t.Context()
+	for i := range 137 {
+		must(t, r.ZAdd(ctx, "ranking", redis.Z{Score: float64(i), Member: fmt.Sprintf("member-%012d", i)}).Err())
+	}
+	for i := range 59 {
+		must(t, r.ZScore(ctx, "ranking", fmt.Sprintf("member-%012d", i)).Err())
+	}
+	for range 7 {
+		must(t, r.ZCount(ctx, "no-key", "1", "+inf").Err())
+	}
+	for range 4 {
+		must(t, r.ZRevRange(ctx, "no-key", 0, 9).Err())
+	}
+	must(t, r.ZRevRange(ctx, "ranking", 0, 9).Err())
+	must(t, r.Set(ctx, "text", "x", 0).Err())
+	for _, args := range [][]any{{"zadd", "text", 1, "m"}, {"zadd", "text"}, {"zadd"}} {
+		if r.Do(ctx, args...).Err() == nil {
+			t.Fatalf("%v was accepted", args)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHungReplicaIsDownInTimeAndDelaysNobodyBeyondTheTimeout(t *testing.T) {
+	c := clustertest.Start(t, cluster.Options{Standalone: true, Replicas: 2})
+	const timeout = 400 * time.Millisecond
+	obs := newObserver(t, observe.Options{Seeds: c.Addrs(), Name: namer(c), Timeout: timeout})
+	until(t, obs, func(s []result.NodeSample) bool { return len(s) == 3 && allUp(s) })
+	must(t, c.Signal("lb-0001-003", syscall.SIGSTOP))
+	goroutines := runtime.NumGoroutine()
+	for range 8 {
+		checkHungRound(t, obs, timeout)
+	}
+	if n := runtime.NumGoroutine(); n > goroutines+3 {
+		t.Errorf("%d goroutines before the hang, %d after 8 rounds", goroutines, n)
+	}
+	must(t, c.Signal("lb-0001-003", syscall.SIGCONT))
+	until(t, obs, allUp)
+}
+
+func checkHungRound(t *testing.T, obs *observe.Observer, timeout time.Duration) {
+	t.Helper()
+	now := clock()
+	got := obs.Sample(t.Context(), now)
+	if took := now(); took > timeout+time.Second { // the second is for a busy machine
+		t.Errorf("the round took %v, the timeout is %v", took, timeout)
+	}
+	if s := byID(t, got, "lb-0001-003"); s.Up || s.Error != "timeout" || s.Role != "" || s.AtS > timeout.Seconds()/2 {
+		t.Errorf("hung node: %+v; want down since it was asked", s)
+	}
+	for _, id := range []string{"lb-0001-001", "lb-0001-002"} {
+		if s := byID(t, got, id); !s.Up {
+			t.Errorf("%s: %+v", id, s)
+		}
+	}
+}
+
+// watched collects what Watch tells.
+type watched struct {
+	mu     sync.Mutex
+	events []result.Event
+	rounds int
+}
+
+func (w *watched) sample([]result.NodeSample) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rounds++
+}
+
+func (w *watched) event(e result.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, e)
+}
+
+// has says whether a message of subject began so.
+func (w *watched) has(subject, prefix string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.events, func(e result.Event) bool {
+		return e.Subject == subject && strings.HasPrefix(e.Message, prefix)
+	})
+}
+
+func (w *watched) hasRounds() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rounds > 0
+}
+
+func (w *watched) await(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(patience); !ok(); {
+		select {
+		case <-tick.C:
+		case <-end:
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			t.Fatalf("no event %q; events: %+v", what, w.events)
+		}
+	}
+}
+
+func watch(t *testing.T, obs *observe.Observer, every time.Duration) *watched {
+	t.Helper()
+	w := &watched{}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		obs.Watch(ctx, every, clock(), w.sample, w.event)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	w.await(t, "the first round", w.hasRounds)
+	return w
+}
+
+func TestKilledPrimaryIsToldFromDeathToReturn(t *testing.T) {
+	c := clustertest.Start(t, cluster.Options{Shards: 3, Replicas: 1})
+	obs := newObserver(t, observe.Options{Seeds: c.Addrs()[:2], Cluster: true, Name: namer(c)})
+	until(t, obs, func(s []result.NodeSample) bool { return len(s) == 6 && allUp(s) })
+	w := watch(t, obs, 20*time.Millisecond)
+	must(t, c.Kill("lb-0001-001"))
+	for _, want := range [][2]string{
+		{"lb-0001-001", "unreachable: re"}, // refused, or reset where it died while asked
+		{"lb-0001-002", "replication link down"},
+		{"lb-0001-002", "became primary"},
+	} {
+		w.await(t, strings.Join(want[:], " "), func() bool { return w.has(want[0], want[1]) })
+	}
+	must(t, c.Restart(t.Context(), "lb-0001-001"))
+	for _, message := range []string{"reachable again after ", "restarted", "became replica of lb-0001-002"} {
+		w.await(t, message, func() bool { return w.has("lb-0001-001", message) })
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.events {
+		if strings.HasPrefix(e.Subject, "lb-0002") || strings.HasPrefix(e.Subject, "lb-0003") {
+			t.Errorf("nothing happened to %+v", e)
+		}
+	}
+}
+
+func TestNewReplicaJoinsWithoutCluster(t *testing.T) {
+	c := clustertest.Start(t, cluster.Options{Standalone: true, Replicas: 1})
+	other := clustertest.Start(t, cluster.Options{Standalone: true, Group: "other"})
+	obs := newObserver(t, observe.Options{Seeds: c.Addrs()[:1]})
+	until(t, obs, func(s []result.NodeSample) bool { return len(s) == 2 && allUp(s) })
+	w := watch(t, obs, 20*time.Millisecond)
+	host, port, _ := net.SplitHostPort(c.Addrs()[0])
+	must(t, clientOf(t, other.Addrs()[0], "").SlaveOf(t.Context(), host, port).Err())
+	w.await(t, "joined", func() bool { return w.has(other.Addrs()[0], "joined the topology as replica of "+c.Addrs()[0]) })
+}
+
+func TestReasonsWhyANodeDoesNotAnswer(t *testing.T) {
+	c := clustertest.Start(t, cluster.Options{Standalone: true, Password: "secret"})
+	closed, silent := listener(t), listener(t)
+	must(t, closed.Close())
+	for _, tt := range []struct {
+		name, want string
+		o          observe.Options
+	}{
+		{"nobody listens", "refused", observe.Options{Seeds: []string{closed.Addr().String()}}},
+		{"accepts and says nothing", "timeout", observe.Options{Seeds: []string{silent.Addr().String()}, Timeout: 100 * time.Millisecond}},
+		{"no such host", "dns", observe.Options{Seeds: []string{"no-such-host.invalid:6379"}, Timeout: 5 * time.Second}},
+		{"wrong password", "auth", observe.Options{Seeds: c.Addrs(), Password: "wrong", Timeout: 5 * time.Second}},
+		{"no password", "auth", observe.Options{Seeds: c.Addrs(), Timeout: 5 * time.Second}},
+	} {
+		for _, inCluster := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, cluster %v", tt.name, inCluster), func(t *testing.T) {
+				tt.o.Cluster = inCluster
+				obs := newObserver(t, tt.o)
+				for range 3 {
+					got := obs.Sample(t.Context(), clock())
+					if len(got) != 1 || got[0].Up || got[0].Error != tt.want || got[0].Addr != tt.o.Seeds[0] {
+						t.Fatalf("got %+v, want one node, down: %s", got, tt.want)
+					}
+				}
+			})
+		}
+	}
+}
+
+func listener(t *testing.T) net.Listener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	return ln
+}
+
+func TestCredentialsAreAskedAtEachConnection(t *testing.T) {
+	c := clustertest.Start(t, cluster.Options{Standalone: true, Password: "fresh"})
+	var asked int
+	obs := newObserver(t, observe.Options{Seeds: c.Addrs(), Timeout: 5 * time.Second, Credentials: func(context.Context) (string, string, error) {
+		if asked++; asked == 1 {
+			return "default", "stale", nil
+		}
+		return "default", "fresh", nil
+	}})
+	for i, want := range []bool{false, true, true} {
+		if got := obs.Sample(t.Context(), clock()); len(got) != 1 || got[0].Up != want {
+			t.Errorf("round %d: %+v, want up %v", i, got, want)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times, want once a connection", asked)
+	}
+}
+
+func TestTLSVerifiesTheHostThatIsDialled(t *testing.T) {
+	c := clustertest.Start(t, cluster.Options{Standalone: true})
+	ca := httptest.NewTLSServer(nil)
+	defer ca.Close()
+	proxy, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: ca.TLS.Certificates})
+	must(t, err)
+	serveProxy(t, proxy, c.Addrs()[0])
+	trusted := x509.NewCertPool()
+	trusted.AddCert(ca.Certificate())
+	for want, roots := range map[string]*x509.CertPool{"": trusted, "tls": x509.NewCertPool()} {
+		obs := newObserver(t, observe.Options{Seeds: []string{proxy.Addr().String()}, TLS: &tls.Config{RootCAs: roots}, Timeout: 5 * time.Second})
+		if got := obs.Sample(t.Context(), clock()); len(got) != 1 || got[0].Error != want || got[0].Up != (want == "") {
+			t.Errorf("got %+v, want error %q", got, want)
+		}
+	}
+}
+
+// serveProxy forwards connections of ln to addr until the test ends.
+func serveProxy(t *testing.T, ln net.Listener, addr string) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			in, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { forward(in, addr) })
+		}
+	})
+	t.Cleanup(func() { _ = ln.Close(); wg.Wait() })
+}
+
+func forward(in net.Conn, addr string) {
+	defer in.Close()
+	out, err := net.Dial("tcp", addr)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = io.Copy(in, out); _ = in.Close() })
+	_, _ = io.Copy(out, in)
+	_ = out.Close()
+	wg.Wait()
+}
+
+// TestServerBefore7IsAskedForAllSections: Redis 6 takes INFO with one section at most.
+func TestServerBefore7IsAskedForAllSections(t *testing.T) {
+	ln := listener(t)
+	var mu sync.Mutex
+	infos := map[string]int{}
+	var wg sync.WaitGroup
+	wg.Go(func() { serveRedis6(ln, func(info string) { mu.Lock(); defer mu.Unlock(); infos[info]++ }) })
+	obs := observe.New(observe.Options{Seeds: []string{ln.Addr().String()}, Timeout: 5 * time.Second})
+	for range 3 {
+		got := obs.Sample(t.Context(), clock())
+		if len(got) != 1 || !got[0].Up || got[0].Role != "primary" || got[0].Commands["zadd"] != 12 || got[0].NetInBytes != 34 {
+			t.Fatalf("got %+v", got)
+		}
+	}
+	must(t, obs.Close())
+	must(t, ln.Close())
+	wg.Wait()
+	if infos["all"] != 3 || len(infos) != 2 {
+		t.Errorf("INFO was asked as %v; want the list once, then all", infos)
+	}
+}
+
+// serveRedis6 answers one connection as Redis 6 would.
+func serveRedis6(ln net.Listener, info func(string)) {
+	conn, err := ln.Accept()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	for r := bufio.NewReader(conn); ; {
+		args, err := readCommand(r)
+		if err != nil {
+			return
+		}
+		if args[0] == "info" {
+			info(strings.Join(args[1:], " "))
+		}
+		if _, err := io.WriteString(conn, replyOfRedis6(args)); err != nil {
+			return
+		}
+	}
+}
+
+func replyOfRedis6(args []string) string {
+	const text = "# Server\r\nrun_id:abc\r\ntotal_net_input_bytes:34\r\ncmdstat_zadd:calls=12,usec=4,usec_per_call=0.33\r\n"
+	switch {
+	case args[0] == "role":
+		return "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
+	case args[0] == "info" && len(args) > 2:
+		return "-ERR syntax error\r\n"
+	case args[0] == "info":
+		return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
+	}
+	return "-ERR unknown command\r\n"
+}
+
+func readCommand(r *bufio.Reader) ([]string, error) {
+	n, err := readLength(r)
+	if err != nil {
+		return nil, err
+	}
+	args := make([]string, n)
+	for i := range args {
+		if _, err := readLength(r); err != nil {
+			return nil, err
+		}
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return nil, err
+		}
+		args[i] = strings.ToLower(strings.TrimSpace(line))
+	}
+	return args, nil
+}
+
+func readLength(r *bufio.Reader) (int, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(line[1:]))
+}
+
+func TestClosedObserverSeesNothing(t *testing.T) {
+	obs := observe.New(observe.Options{Seeds: []string{"127.0.0.1:1"}})
+	must(t, obs.Close())
+	if got := obs.Sample(t.Context(), clock()); len(got) != 0 {
+		t.Errorf("got %+v", got)
+	}
+	must(t, obs.Close())
+}
+
+func TestWatchEndsWithItsContextAlsoDuringAHang(t *testing.T) {
+	silent := listener(t)
+	obs := newObserver(t, observe.Options{Seeds: []string{silent.Addr().String()}, Timeout: 200 * time.Millisecond})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	w := &watched{}
+	obs.Watch(ctx, time.Millisecond, clock(), w.sample, w.event)
+	if w.rounds != 0 || len(w.events) != 0 {
+		t.Errorf("a round that was cut short was told: %d rounds, %v", w.rounds, w.events)
+	}
+}

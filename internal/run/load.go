@@ -1,0 +1,233 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rankbench/rankbench/internal/analyze"
+	"github.com/rankbench/rankbench/internal/config"
+	"github.com/rankbench/rankbench/internal/fail"
+	"github.com/rankbench/rankbench/internal/plan"
+	"github.com/rankbench/rankbench/internal/populate"
+	"github.com/rankbench/rankbench/internal/report"
+	"github.com/rankbench/rankbench/internal/result"
+	"github.com/rankbench/rankbench/internal/scenario"
+	"github.com/rankbench/rankbench/internal/target"
+)
+
+// Options are what a run is made of.
+type Options struct {
+	Scenario *scenario.Scenario
+	Config   *config.Config
+	NodeName func(addr string) string // "" where the address has no other name; may be nil
+	Local    bool                     // servers on this host
+	Out      string                   // folder; "" is results/<time>-<scenario>
+	Interval time.Duration            // of the lines on the screen
+	Populate bool                     // fill the ranking first where it is not right
+	Metrics  string                   // address for Prometheus; "" for none
+	Versions map[string]string        // rankbench, go, go-redis
+
+	Lines io.Writer // a line for each operation and interval
+	Notes Notes     // progress and warnings
+}
+
+// Notes takes what is not the product: one call is one line. Progress tells how
+// far a fill is.
+type Notes interface {
+	Note(format string, args ...any)
+	Progress(done, of int64)
+}
+
+// DefaultOut is the folder of a run that names none.
+func DefaultOut(scenario string, now time.Time) string {
+	return filepath.Join("results", now.Format("20060102-150405")+"-"+scenario)
+}
+
+// Load runs the phases of the scenario and returns the summary and the folder
+// that holds everything that was seen. An interrupted run is no error: its
+// summary says so. The folder's path is "" where the run never began.
+func Load(ctx context.Context, o Options) (result.Summary, string, error) {
+	pl, err := plan.Build(o.Scenario)
+	if err != nil {
+		return result.Summary{}, "", err
+	}
+	if o.Out == "" {
+		o.Out = DefaultOut(o.Scenario.Name, time.Now())
+	}
+	if err := result.Prepare(o.Out); err != nil {
+		return result.Summary{}, "", fail.WithHint(err, "choose another folder with --out")
+	}
+	s, err := open(ctx, o, pl)
+	if err != nil {
+		_ = os.Remove(o.Out) // only if nothing is in it
+		return result.Summary{}, "", err
+	}
+	runErr := s.run(ctx)
+	if err := s.close(ctx, runErr); err != nil {
+		return result.Summary{}, o.Out, err
+	}
+	sum, err := report.Summarize(o.Out)
+	if err != nil {
+		return sum, o.Out, err
+	}
+	return sum, o.Out, report.WriteSummary(o.Out, sum)
+}
+
+// Verdict is the error that stands for what a summary says, or nil: it carries
+// the exit code.
+func Verdict(s result.Summary) error {
+	if s.Interrupted {
+		return fail.WithCode(fmt.Errorf("interrupted after %.1f s; what was seen is in the results", s.DurationS), fail.CodeInterrupted)
+	}
+	code, missed := fail.CodeLimit, 0
+	for _, l := range s.Limits {
+		if !l.OK {
+			missed++
+			if l.Name == analyze.MetricBottleneck {
+				code = fail.CodeBottleneck
+			}
+		}
+	}
+	switch {
+	case missed == 0:
+		return nil
+	case code == fail.CodeBottleneck && missed == 1:
+		return fail.WithCode(fmt.Errorf("the client was the bottleneck: %s", s.Client.Reason), code)
+	default:
+		return fail.WithCode(fmt.Errorf("%d of %d limits were not met", missed, len(s.Limits)), fail.CodeLimit)
+	}
+}
+
+// Populate fills the scenario's ranking on the config's target.
+func Populate(ctx context.Context, o Options, force bool) (populate.Report, error) {
+	pl, err := plan.Build(o.Scenario)
+	if err != nil {
+		return populate.Report{}, err
+	}
+	server, err := check(ctx, o)
+	if err != nil {
+		return populate.Report{}, err
+	}
+	for _, w := range server.Warnings {
+		o.Notes.Note("warning: %s", w)
+	}
+	return fillRanking(ctx, o, pl, force)
+}
+
+// check looks at the target, and whether it has the topology that the scenario requires.
+func check(ctx context.Context, o Options) (target.Server, error) {
+	s, err := target.Check(ctx, o.Config, o.Scenario.Ranking.Key)
+	if err != nil {
+		return s, err
+	}
+	t := o.Scenario.Topology
+	if t == nil || (t.Shards == s.Shards && t.Replicas == s.Replicas) {
+		return s, nil
+	}
+	return s, fail.WithHint(
+		fmt.Errorf("check %s: it has %d shards and %d replicas, the scenario requires %d and %d", s.Addr, s.Shards, s.Replicas, t.Shards, t.Replicas),
+		fmt.Sprintf("change the target, or the scenario: --set topology.shards=%d --set topology.replicas=%d", s.Shards, s.Replicas))
+}
+
+// fillRanking uses a client of its own: filling wants patience, not the
+// timeouts under which the load is to run.
+func fillRanking(ctx context.Context, o Options, pl *plan.Plan, force bool) (populate.Report, error) {
+	cfg := *o.Config
+	cfg.Client = config.Client{Profile: config.Tuned, ReadFrom: config.Primary,
+		Options: map[string]string{"read_timeout": "30s", "write_timeout": "30s"}}
+	client, err := target.Open(&cfg, o.Scenario.Ranking.Key, target.Need{Workers: populate.DefaultConnections + 2})
+	if err != nil {
+		return populate.Report{}, err
+	}
+	defer client.Close()
+	store := client.Store()
+	return populate.Populate(ctx, store, populate.Options{
+		Ranking:  pl.Ranking,
+		Random:   o.Scenario.Order == scenario.Random,
+		Force:    force,
+		Appender: func(size int) populate.Appender { return store.Appender(size) },
+		Progress: o.Notes.Progress,
+	})
+}
+
+// describe is run.json.
+func describe(o Options, server target.Server, driver map[string]any, host result.Host, started time.Time) result.Run {
+	versions := map[string]string{"server": server.Version}
+	for k, v := range o.Versions {
+		versions[k] = v
+	}
+	t := o.Config.Target
+	return result.Run{
+		Version: result.Version, Command: "load", Scenario: o.Scenario.Name, Source: o.Scenario.Source,
+		Config: map[string]any{
+			"target": map[string]any{
+				"mode": t.Mode, "addresses": t.Addresses, "primary": t.Primary, "reader": t.Reader,
+				"tls": t.TLS != nil, "username": t.Username,
+			},
+			"client": map[string]any{
+				"profile": o.Config.Client.Profile, "read_from": o.Config.Client.ReadFrom,
+				"options": o.Config.Client.Options, "effective": driver,
+			},
+		},
+		ReadFrom: o.Config.Client.ReadFrom, Local: o.Local, Phases: phasesOf(o.Scenario), Limits: o.Scenario.Limits,
+		Versions: versions, Host: host, Seed: o.Scenario.Seed, Started: started,
+		Clock: "offsets from started on the monotonic clock", IntervalS: cutEvery.Seconds(),
+		OutageThresholdS: o.Scenario.OutageThreshold.Seconds(), Warnings: server.Warnings,
+	}
+}
+
+func phasesOf(sc *scenario.Scenario) []result.RunPhase {
+	var out []result.RunPhase
+	for _, p := range sc.Phases {
+		rp := result.RunPhase{Name: p.Name, WarmupS: p.Warmup.Seconds(), DurationS: p.Duration.Seconds()}
+		for _, l := range p.Ops {
+			rp.Ops = append(rp.Ops, l.Kind.String())
+		}
+		out = append(out, rp)
+	}
+	return out
+}
+
+// Describe writes what Load would do, for `rankbench plan`.
+func Describe(w io.Writer, o Options) error {
+	pl, err := plan.Build(o.Scenario)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	sc := o.Scenario
+	fmt.Fprintf(&b, "scenario %s: %s\n", sc.Name, strings.TrimSpace(sc.About))
+	fmt.Fprintf(&b, "ranking %q: %d members, scores on %d distinct values, seed %d\n", sc.Ranking.Key, sc.Ranking.Members, sc.Ranking.ScoreSpread, sc.Seed)
+	if t := sc.Topology; t != nil {
+		fmt.Fprintf(&b, "requires %d shards with %d replicas each\n", t.Shards, t.Replicas)
+	}
+	if o.Config != nil {
+		fmt.Fprintf(&b, "target: %s\n", o.Config)
+	}
+	at := time.Duration(0)
+	for _, p := range pl.Phases {
+		fmt.Fprintf(&b, "%8s  phase %s: warm-up %s, measured %s\n", at, p.Name, p.Warmup, p.Duration)
+		for _, j := range p.Jobs {
+			fmt.Fprintf(&b, "          %-14s %s\n", j.Kind, describeJob(j))
+		}
+		at += p.End()
+	}
+	fmt.Fprintf(&b, "%8s  end\n", at)
+	for _, l := range sc.Limits {
+		fmt.Fprintf(&b, "limit %s.%s: %v\n", l.Op, l.Metric, l.Want)
+	}
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+func describeJob(j plan.Job) string {
+	if j.Rate > 0 {
+		return fmt.Sprintf("%g/s by %d workers, patience %s", j.Rate, j.Workers, j.Patience)
+	}
+	return fmt.Sprintf("%d workers, as fast as answers come", j.Workers)
+}

@@ -1,0 +1,241 @@
+package run
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rankbench/rankbench/internal/config"
+	"github.com/rankbench/rankbench/internal/expose"
+	"github.com/rankbench/rankbench/internal/load"
+	"github.com/rankbench/rankbench/internal/observe"
+	"github.com/rankbench/rankbench/internal/plan"
+	"github.com/rankbench/rankbench/internal/populate"
+	"github.com/rankbench/rankbench/internal/result"
+	"github.com/rankbench/rankbench/internal/self"
+	"github.com/rankbench/rankbench/internal/target"
+)
+
+// session is one run of load, from the first connection to the last line.
+type session struct {
+	o        Options
+	plan     *plan.Plan
+	client   *target.Client
+	observer *observe.Observer
+	sampler  *self.Sampler
+	exporter *expose.Exporter // nil without --metrics-addr
+	folder   *result.Folder
+	start    time.Time // offset 0
+	engine   *load.Engine
+
+	mu     sync.Mutex          // guards nodes and the folder's events
+	nodes  []result.NodeSample // newest, not yet written
+	failed error               // first failure to write
+
+	background sync.WaitGroup
+	stop       context.CancelFunc // of the background
+}
+
+// open connects, checks everything that can be checked beforehand, fills the
+// ranking if asked to, and writes run.json.
+func open(ctx context.Context, o Options, pl *plan.Plan) (*session, error) {
+	server, err := check(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range server.Warnings {
+		o.Notes.Note("warning: %s", w)
+	}
+	if o.Populate {
+		if err := fillNoted(ctx, o, pl); err != nil {
+			return nil, err
+		}
+	}
+	client, err := target.Open(o.Config, o.Scenario.Ranking.Key, needOf(pl))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{o: o, plan: pl, client: client}
+	if err := s.prepare(ctx, server); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return s, nil
+}
+
+func fillNoted(ctx context.Context, o Options, pl *plan.Plan) error {
+	r, err := fillRanking(ctx, o, pl, false)
+	if err != nil {
+		return err
+	}
+	if !r.AlreadyRight {
+		o.Notes.Note("filled %q: %d members in %.1f s (%.0f/s)", o.Scenario.Ranking.Key, r.Members, r.Seconds, r.MembersPerSec)
+	}
+	return nil
+}
+
+func (s *session) prepare(ctx context.Context, server target.Server) error {
+	if err := populate.Check(ctx, s.client.Store(), s.plan.Ranking); err != nil {
+		return err
+	}
+	if err := s.client.Warm(ctx); err != nil {
+		return err
+	}
+	var err error
+	if s.sampler, err = self.New(); err != nil {
+		return fmt.Errorf("watch the own process: %w", err)
+	}
+	if s.observer, err = newObserver(s.o); err != nil {
+		return err
+	}
+	s.start = time.Now()
+	s.engine = &load.Engine{Start: s.start, Classify: target.Classify}
+	run := describe(s.o, server, s.client.Effective(), self.Host(), s.start)
+	if s.folder, err = result.Create(s.o.Out, run); err != nil {
+		return err
+	}
+	return s.startBackground()
+}
+
+func newObserver(o Options) (*observe.Observer, error) {
+	t := o.Config.Target
+	secret, err := t.Secret()
+	if err != nil {
+		return nil, err
+	}
+	var tc *tls.Config
+	if tc, err = target.TLSConfig(t.TLS); err != nil {
+		return nil, err
+	}
+	return observe.New(observe.Options{
+		Seeds: seeds(t), Cluster: t.Mode == config.Cluster, Username: t.Username, Password: secret, TLS: tc, Name: o.NodeName,
+	}), nil
+}
+
+func seeds(t config.Target) []string {
+	if t.Mode != config.Endpoints {
+		return t.Addresses
+	}
+	if t.Reader == "" {
+		return []string{t.Primary}
+	}
+	return []string{t.Primary, t.Reader}
+}
+
+// needOf is what the phase with the most workers asks of the driver's pools.
+func needOf(pl *plan.Plan) target.Need {
+	var n target.Need
+	for _, p := range pl.Phases {
+		n.Workers = max(n.Workers, p.Workers())
+		finds := 0
+		for _, j := range p.Jobs {
+			if j.Kind.Pipelines() {
+				finds += j.Workers
+			}
+		}
+		n.FindWorkers = max(n.FindWorkers, finds)
+	}
+	return n
+}
+
+// startBackground starts what runs beside the load: the observer, and the
+// endpoint for Prometheus.
+func (s *session) startBackground() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	if s.o.Metrics != "" {
+		if err := s.expose(ctx); err != nil {
+			cancel()
+			return err
+		}
+	}
+	s.background.Go(func() { s.observer.Watch(ctx, cutEvery, s.now, s.keepNodes, s.event) })
+	return nil
+}
+
+func (s *session) expose(ctx context.Context) error {
+	l, err := expose.Listen(s.o.Metrics)
+	if err != nil {
+		return err
+	}
+	s.exporter = expose.New(expose.Info{
+		Version: s.o.Versions["rankbench"], Scenario: s.o.Scenario.Name, OutageThreshold: s.o.Scenario.OutageThreshold,
+	})
+	s.o.Notes.Note("metrics on http://%s/metrics", l.Addr())
+	s.background.Go(func() {
+		if err := s.exporter.Serve(ctx, l); err != nil {
+			s.o.Notes.Note("warning: %v", err)
+		}
+	})
+	return nil
+}
+
+func (s *session) now() time.Duration { return time.Since(s.start) }
+
+func (s *session) keepNodes(nodes []result.NodeSample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nodes = nodes
+}
+
+// takeNodes returns the newest samples, once, with the driver's counters added.
+func (s *session) takeNodes() []result.NodeSample {
+	s.mu.Lock()
+	nodes := s.nodes
+	s.nodes = nil
+	s.mu.Unlock()
+	return s.withDriver(nodes)
+}
+
+func (s *session) withDriver(nodes []result.NodeSample) []result.NodeSample {
+	drivers := s.client.Drivers()
+	for i := range nodes {
+		if d, ok := drivers[nodes[i].Addr]; ok {
+			nodes[i].Driver = &d
+		}
+	}
+	return nodes
+}
+
+func (s *session) event(e result.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keepError(s.folder.Event(e))
+}
+
+// keepError keeps the first failure to write: it ends the run with an error,
+// but not before everything that can still be done is done.
+func (s *session) keepError(err error) {
+	if err != nil && s.failed == nil {
+		s.failed = err
+	}
+}
+
+// run runs the phases in sequence.
+func (s *session) run(ctx context.Context) error {
+	for i, ph := range s.plan.Phases {
+		if ctx.Err() != nil {
+			break
+		}
+		s.runPhase(ctx, i, ph)
+	}
+	return ctx.Err()
+}
+
+// close ends the background, writes the last line and closes everything. An
+// interrupted run ends as any other.
+func (s *session) close(_ context.Context, interrupted error) error {
+	s.stop()
+	s.background.Wait()
+	now := s.now().Seconds()
+	s.write(result.Interval{FromS: now, ToS: now, Phase: -1, End: &result.RunEnd{Interrupted: interrupted != nil}})
+	return errors.Join(s.failed, s.folder.Close(), s.observer.Close(), s.client.Close())
+}
+
+func (s *session) write(iv result.Interval) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keepError(s.folder.Interval(iv))
+}
