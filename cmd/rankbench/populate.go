@@ -82,7 +82,7 @@ func printReport(w io.Writer, key string, r populate.Report) error {
 	}
 	_, err := fmt.Fprintf(w, "ranking %q: %d members, %s\n"+
 		"verified: ZCARD and %d scores; on %d of %d replicas\n"+
-		"bytes per member: %s (growth of used_memory), %.1f (MEMORY USAGE)\n",
+		"bytes per member: %s (growth of the data set), %.1f (MEMORY USAGE)\n",
 		key, r.Members, did, r.Sampled, r.Replicas, r.ReplicasWanted, used, r.MemoryUsagePerMember)
 	return err
 }

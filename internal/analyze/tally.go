@@ -67,8 +67,6 @@ func (t *tally) due() uint64 {
 	return n
 }
 
-func (t *tally) failures() uint64 { return t.due() - t.ok }
-
 func (t *tally) summary(seconds float64) result.OpSummary {
 	s := result.OpSummary{
 		Due: t.due(), OK: t.ok, Unsent: t.unsent, Errors: t.errors,

@@ -74,7 +74,7 @@ func (d *distribution) put(seconds float64, n uint64) {
 		d.zero += n
 		return
 	}
-	d.native[nativeIndex(seconds)] += int64(n) //nolint:gosec // counts of operations are far below 2^63
+	d.native[nativeIndex(seconds)] += int64(n)
 }
 
 // nativeIndex is the bucket of a value in an exponential histogram with base

@@ -105,7 +105,7 @@ func successes(cells []result.Cell) map[string][]uint64 {
 func bucketsOf(s result.Series) (at []uint64) {
 	for i, n := range s.N {
 		if n > 0 {
-			at = append(at, s.From+uint64(i)) //nolint:gosec // an index
+			at = append(at, s.From+uint64(i))
 		}
 	}
 	return at

@@ -1,23 +1,21 @@
+//go:build unix
+
 package observe_test
 
 import (
-	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
-	"io"
 	"net"
 	"net/http/httptest"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"crypto/tls"
-	"crypto/x509"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -258,106 +256,6 @@ func checkHungRound(t *testing.T, obs *observe.Observer, timeout time.Duration) 
 	}
 }
 
-// watched collects what Watch tells.
-type watched struct {
-	mu     sync.Mutex
-	events []result.Event
-	rounds int
-}
-
-func (w *watched) sample([]result.NodeSample) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.rounds++
-}
-
-func (w *watched) event(e result.Event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.events = append(w.events, e)
-}
-
-// has says whether a message of subject began so.
-func (w *watched) has(subject, prefix string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.events, func(e result.Event) bool {
-		return e.Subject == subject && strings.HasPrefix(e.Message, prefix)
-	})
-}
-
-func (w *watched) hasRounds() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.rounds > 0
-}
-
-func (w *watched) await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.After(patience); !ok(); {
-		select {
-		case <-tick.C:
-		case <-end:
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			t.Fatalf("no event %q; events: %+v", what, w.events)
-		}
-	}
-}
-
-func watch(t *testing.T, obs *observe.Observer, every time.Duration) *watched {
-	t.Helper()
-	w := &watched{}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		obs.Watch(ctx, every, clock(), w.sample, w.event)
-	}()
-	t.Cleanup(func() { cancel(); <-done })
-	w.await(t, "the first round", w.hasRounds)
-	return w
-}
-
-func TestKilledPrimaryIsToldFromDeathToReturn(t *testing.T) {
-	c := clustertest.Start(t, cluster.Options{Shards: 3, Replicas: 1})
-	obs := newObserver(t, observe.Options{Seeds: c.Addrs()[:2], Cluster: true, Name: namer(c)})
-	until(t, obs, func(s []result.NodeSample) bool { return len(s) == 6 && allUp(s) })
-	w := watch(t, obs, 20*time.Millisecond)
-	must(t, c.Kill("lb-0001-001"))
-	for _, want := range [][2]string{
-		{"lb-0001-001", "unreachable: re"}, // refused, or reset where it died while asked
-		{"lb-0001-002", "replication link down"},
-		{"lb-0001-002", "became primary"},
-	} {
-		w.await(t, strings.Join(want[:], " "), func() bool { return w.has(want[0], want[1]) })
-	}
-	must(t, c.Restart(t.Context(), "lb-0001-001"))
-	for _, message := range []string{"reachable again after ", "restarted", "became replica of lb-0001-002"} {
-		w.await(t, message, func() bool { return w.has("lb-0001-001", message) })
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, e := range w.events {
-		if strings.HasPrefix(e.Subject, "lb-0002") || strings.HasPrefix(e.Subject, "lb-0003") {
-			t.Errorf("nothing happened to %+v", e)
-		}
-	}
-}
-
-func TestNewReplicaJoinsWithoutCluster(t *testing.T) {
-	c := clustertest.Start(t, cluster.Options{Standalone: true, Replicas: 1})
-	other := clustertest.Start(t, cluster.Options{Standalone: true, Group: "other"})
-	obs := newObserver(t, observe.Options{Seeds: c.Addrs()[:1]})
-	until(t, obs, func(s []result.NodeSample) bool { return len(s) == 2 && allUp(s) })
-	w := watch(t, obs, 20*time.Millisecond)
-	host, port, _ := net.SplitHostPort(c.Addrs()[0])
-	must(t, clientOf(t, other.Addrs()[0], "").SlaveOf(t.Context(), host, port).Err())
-	w.await(t, "joined", func() bool { return w.has(other.Addrs()[0], "joined the topology as replica of "+c.Addrs()[0]) })
-}
-
 func TestReasonsWhyANodeDoesNotAnswer(t *testing.T) {
 	c := clustertest.Start(t, cluster.Options{Standalone: true, Password: "secret"})
 	closed, silent := listener(t), listener(t)
@@ -433,35 +331,6 @@ func TestTLSVerifiesTheHostThatIsDialled(t *testing.T) {
 	}
 }
 
-// serveProxy forwards connections of ln to addr until the test ends.
-func serveProxy(t *testing.T, ln net.Listener, addr string) {
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			in, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() { forward(in, addr) })
-		}
-	})
-	t.Cleanup(func() { _ = ln.Close(); wg.Wait() })
-}
-
-func forward(in net.Conn, addr string) {
-	defer in.Close()
-	out, err := net.Dial("tcp", addr)
-	if err != nil {
-		return
-	}
-	defer out.Close()
-	var wg sync.WaitGroup
-	wg.Go(func() { _, _ = io.Copy(in, out); _ = in.Close() })
-	_, _ = io.Copy(out, in)
-	_ = out.Close()
-	wg.Wait()
-}
-
 // TestServerBefore7IsAskedForAllSections: Redis 6 takes INFO with one section at most.
 func TestServerBefore7IsAskedForAllSections(t *testing.T) {
 	ln := listener(t)
@@ -484,67 +353,6 @@ func TestServerBefore7IsAskedForAllSections(t *testing.T) {
 	}
 }
 
-// serveRedis6 answers one connection as Redis 6 would.
-func serveRedis6(ln net.Listener, info func(string)) {
-	conn, err := ln.Accept()
-	if err != nil {
-		return
-	}
-	defer conn.Close()
-	for r := bufio.NewReader(conn); ; {
-		args, err := readCommand(r)
-		if err != nil {
-			return
-		}
-		if args[0] == "info" {
-			info(strings.Join(args[1:], " "))
-		}
-		if _, err := io.WriteString(conn, replyOfRedis6(args)); err != nil {
-			return
-		}
-	}
-}
-
-func replyOfRedis6(args []string) string {
-	const text = "# Server\r\nrun_id:abc\r\ntotal_net_input_bytes:34\r\ncmdstat_zadd:calls=12,usec=4,usec_per_call=0.33\r\n"
-	switch {
-	case args[0] == "role":
-		return "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
-	case args[0] == "info" && len(args) > 2:
-		return "-ERR syntax error\r\n"
-	case args[0] == "info":
-		return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
-	}
-	return "-ERR unknown command\r\n"
-}
-
-func readCommand(r *bufio.Reader) ([]string, error) {
-	n, err := readLength(r)
-	if err != nil {
-		return nil, err
-	}
-	args := make([]string, n)
-	for i := range args {
-		if _, err := readLength(r); err != nil {
-			return nil, err
-		}
-		line, err := r.ReadString('\n')
-		if err != nil {
-			return nil, err
-		}
-		args[i] = strings.ToLower(strings.TrimSpace(line))
-	}
-	return args, nil
-}
-
-func readLength(r *bufio.Reader) (int, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(strings.TrimSpace(line[1:]))
-}
-
 func TestClosedObserverSeesNothing(t *testing.T) {
 	obs := observe.New(observe.Options{Seeds: []string{"127.0.0.1:1"}})
 	must(t, obs.Close())
@@ -552,16 +360,4 @@ func TestClosedObserverSeesNothing(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	must(t, obs.Close())
-}
-
-func TestWatchEndsWithItsContextAlsoDuringAHang(t *testing.T) {
-	silent := listener(t)
-	obs := newObserver(t, observe.Options{Seeds: []string{silent.Addr().String()}, Timeout: 200 * time.Millisecond})
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	w := &watched{}
-	obs.Watch(ctx, time.Millisecond, clock(), w.sample, w.event)
-	if w.rounds != 0 || len(w.events) != 0 {
-		t.Errorf("a round that was cut short was told: %d rounds, %v", w.rounds, w.events)
-	}
 }

@@ -40,7 +40,7 @@ func (r *roster) unasked(answers map[string]answer) []*node {
 	var nodes []*node
 	for _, addr := range slices.Sorted(maps.Keys(r.nodes)) {
 		n := r.nodes[addr]
-		if _, ok := answers[addr]; !ok && (!r.cluster || r.known(n) || r.blind) {
+		if _, ok := answers[addr]; !ok && (!r.cluster || r.known(n) || r.blind || !r.viewed) {
 			nodes = append(nodes, n)
 		}
 	}

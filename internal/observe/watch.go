@@ -22,7 +22,7 @@ func (o *Observer) Watch(ctx context.Context, every time.Duration, now func() ti
 	changes := newChanges()
 	for {
 		seen := o.round(ctx, now)
-		if ctx.Err() != nil {
+		if over(ctx) {
 			return
 		}
 		sample(samplesOf(seen))
@@ -35,4 +35,11 @@ func (o *Observer) Watch(ctx context.Context, every time.Duration, now func() ti
 		case <-tick.C:
 		}
 	}
+}
+
+// over says whether ctx has ended. A connection whose deadline is that of ctx may
+// fail an instant before ctx itself knows: that is no node's failure.
+func over(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
 }

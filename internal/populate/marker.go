@@ -18,7 +18,7 @@ const (
 	fieldVersion        = "version"
 	fieldState          = "state" // stateFilling, stateComplete
 	fieldNext           = "next"  // positions below it have arrived
-	fieldUsedBefore     = "used_memory_before"
+	fieldDatasetBefore  = "dataset_before"
 	fieldBytesPerMember = "bytes_per_member"
 
 	stateFilling  = "filling"
@@ -51,7 +51,7 @@ func orderOf(o Options) string {
 type state struct {
 	complete       bool
 	next           int64 // resume here
-	usedBefore     uint64
+	datasetBefore  uint64
 	bytesPerMember float64
 }
 
@@ -143,8 +143,8 @@ func resume(ctx context.Context, s Store, o Options, marker map[string]string) (
 	if n < next {
 		return startAnew(ctx, s, o) // what had arrived is gone
 	}
-	used, _ := strconv.ParseUint(marker[fieldUsedBefore], 10, 64)
-	return state{next: next, usedBefore: used}, nil
+	used, _ := strconv.ParseUint(marker[fieldDatasetBefore], 10, 64)
+	return state{next: next, datasetBefore: used}, nil
 }
 
 func startAnew(ctx context.Context, s Store, o Options) (state, error) {
@@ -157,18 +157,18 @@ func startAnew(ctx context.Context, s Store, o Options) (state, error) {
 // begin writes the marker before the first member, so that whatever happens
 // the key is known as rankbench's.
 func begin(ctx context.Context, s Store, o Options) (state, error) {
-	used, err := s.UsedMemory(ctx)
+	used, err := s.DatasetMemory(ctx)
 	if err != nil {
-		return state{}, fmt.Errorf("read used_memory: %w", err)
+		return state{}, fmt.Errorf("read used_memory_dataset: %w", err)
 	}
 	m := identity(o.Ranking)
 	m["order"] = orderOf(o)
 	m[fieldState], m[fieldNext] = stateFilling, "0"
-	m[fieldUsedBefore] = strconv.FormatUint(used, 10)
+	m[fieldDatasetBefore] = strconv.FormatUint(used, 10)
 	if err := s.SetMarker(ctx, m); err != nil {
 		return state{}, fmt.Errorf("write the marker: %w", err)
 	}
-	return state{usedBefore: used}, nil
+	return state{datasetBefore: used}, nil
 }
 
 func progressFields(next int64) map[string]string {

@@ -42,7 +42,7 @@ type Store interface {
 	Clear(ctx context.Context) error
 	// Scores returns the members' scores; ok[i] is false where one is not there.
 	Scores(ctx context.Context, members []string) (scores []float64, ok []bool, err error)
-	UsedMemory(ctx context.Context) (uint64, error)
+	DatasetMemory(ctx context.Context) (uint64, error)
 	MemoryUsage(ctx context.Context) (uint64, error)
 	// AwaitReplicas waits until the replicas have all writes so far.
 	AwaitReplicas(ctx context.Context, limit time.Duration) (have, of int, err error)
@@ -75,7 +75,7 @@ type Report struct {
 	Seconds       float64 `json:"seconds"`
 	MembersPerSec float64 `json:"members_per_second"`
 	Sampled       int     `json:"sampled"` // scores compared
-	// BytesPerMember is the growth of used_memory by member; 0 where unknown
+	// BytesPerMember is the growth of used_memory_dataset by member; 0 where unknown
 	// (the server was restarted in between). MemoryUsagePerMember is MEMORY USAGE by member.
 	BytesPerMember       float64 `json:"bytes_per_member"`
 	MemoryUsagePerMember float64 `json:"memory_usage_per_member"`
@@ -128,12 +128,12 @@ func measureMemory(ctx context.Context, s Store, st state, r *Report) error {
 		r.BytesPerMember = st.bytesPerMember
 		return nil
 	}
-	used, err := s.UsedMemory(ctx)
+	used, err := s.DatasetMemory(ctx)
 	if err != nil {
 		return err
 	}
-	if used > st.usedBefore && st.usedBefore > 0 {
-		r.BytesPerMember = float64(used-st.usedBefore) / float64(r.Members)
+	if used > st.datasetBefore && st.datasetBefore > 0 {
+		r.BytesPerMember = float64(used-st.datasetBefore) / float64(r.Members)
 	}
 	return s.SetMarker(ctx, completeFields(r.BytesPerMember))
 }

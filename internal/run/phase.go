@@ -44,7 +44,7 @@ func (s *session) runPhase(ctx context.Context, index int, ph plan.Phase) {
 	})
 	claimed, to := p.drive(ctx)
 	p.cut()
-	p.flushLines(min(to, s.now()))
+	p.flushLines(min(to, s.now()), to <= p.measured)
 	p.boundary(s.observer.Sample(context.WithoutCancel(ctx), s.now), result.PhaseBoundary{
 		End: true, MeasuredFromS: p.measured.Seconds(), MeasuredToS: max(to, p.measured).Seconds(), Claimed: claimedByName(ph, claimed),
 	})
@@ -100,7 +100,7 @@ func (p *phaseRun) cutAt(due time.Duration) {
 	late := p.now() - due
 	p.cutLate(late)
 	if p.printDue(due) {
-		p.flushLines(p.lastCut)
+		p.flushLines(p.lastCut, due <= p.measured)
 	}
 }
 
@@ -180,11 +180,11 @@ func (p *phaseRun) printDue(cut time.Duration) bool {
 	return (cut-origin)%p.o.Interval < cutEvery && cut-p.printed >= p.o.Interval/2
 }
 
-// flushLines prints what was seen since the last lines, up to offset to.
-func (p *phaseRun) flushLines(to time.Duration) {
+// flushLines prints what was seen since the last lines, up to offset to; warm
+// says that it was the warm-up.
+func (p *phaseRun) flushLines(to time.Duration, warm bool) {
 	length := (to - p.printed).Seconds()
 	ops := p.window.Close(length)
-	warm := to <= p.measured
 	p.printed = to
 	if length <= 0 || len(ops) == 0 {
 		return

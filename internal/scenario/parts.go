@@ -71,7 +71,7 @@ func (c check) ranking(k rankingKeys, seed uint64) ranking.Spec {
 // rankingErrors reports the errors of ranking.New, which are joined and begin
 // with the key each is about.
 func (c check) rankingErrors(err error) {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the join itself is wanted, not what it wraps
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return
 	}

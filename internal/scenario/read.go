@@ -86,14 +86,16 @@ type check struct{ doc *strictyaml.Document }
 
 // within reports a value that is not in least … most, both included.
 func within[T int | int64 | float64 | time.Duration](c check, path string, v, least, most T) {
-	if !(v >= least && v <= most) {
+	inside := v >= least && v <= most // false for NaN
+	if !inside {
 		c.doc.Errorf(path, "%v is not in %v … %v", v, least, most)
 	}
 }
 
 // positive reports a value that is not above 0 and at most most.
 func positive[T float64 | time.Duration](c check, path string, v, most T) {
-	if !(v > 0 && v <= most) {
+	inside := v > 0 && v <= most // false for NaN
+	if !inside {
 		c.doc.Errorf(path, "must be above 0 and at most %s, not %s", plain(most), plain(v))
 	}
 }

@@ -46,7 +46,7 @@ type totals struct {
 
 // New returns a Sampler whose totals begin now.
 func New() (*Sampler, error) {
-	proc, err := process.NewProcess(int32(os.Getpid())) //nolint:gosec // a process id fits
+	proc, err := process.NewProcess(int32(os.Getpid()))
 	if err != nil {
 		return nil, fmt.Errorf("watch own process: %w", err)
 	}
@@ -93,7 +93,7 @@ func (s *Sampler) totals() (totals, error) {
 	}
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
-	return totals{cpu: used, gcs: uint64(gc.NumGC), gcPause: gc.PauseTotal}, nil //nolint:gosec // a count
+	return totals{cpu: used, gcs: uint64(gc.NumGC), gcPause: gc.PauseTotal}, nil
 }
 
 // rss is the resident memory, bytes; 0 where unknown.

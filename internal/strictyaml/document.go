@@ -59,7 +59,7 @@ func ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, readError(path, err)
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return nil, readError(path, err)

@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -72,17 +71,6 @@ func (n *nodes) samples() map[string]result.DriverSample {
 	return out
 }
 
-func (n *nodes) addrs() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var out []string
-	for a := range n.byAddr {
-		out = append(out, a)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // nodeHook counts the attempts on one node, every retry and redirect among them.
 type nodeHook struct{ stats *nodeStats }
 
@@ -101,7 +89,7 @@ func (h nodeHook) DialHook(next redis.DialHook) redis.DialHook {
 func (h nodeHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		if o, ok := ctx.(*opContext); ok {
+		if o, ok := ctx.(*opContext); ok && ofRanking(cmd) {
 			h.count(o, 1, failed(err))
 		}
 		return err
@@ -112,14 +100,28 @@ func (h nodeHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
 		if o, ok := ctx.(*opContext); ok {
-			errs := 0
+			attempts, errs := 0, 0
 			for _, c := range cmds {
-				errs += failed(c.Err())
+				if ofRanking(c) {
+					attempts, errs = attempts+1, errs+failed(c.Err())
+				}
 			}
-			h.count(o, len(cmds), errs)
+			h.count(o, attempts, errs)
 		}
 		return err
 	}
+}
+
+// ofRanking says whether a command is one of the load's: what the driver says
+// on a new connection (HELLO, READONLY, CLIENT SETINFO, which old servers
+// refuse) and before a redirected command (ASKING) comes with the worker's
+// context, too.
+func ofRanking(cmd redis.Cmder) bool {
+	switch cmd.Name() {
+	case "zadd", "zscore", "zcount", "zrevrange":
+		return true
+	}
+	return false
 }
 
 func (h nodeHook) count(o *opContext, attempts, errs int) {

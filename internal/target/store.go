@@ -118,8 +118,9 @@ func asScore(v any) (score float64, found bool, err error) {
 	}
 }
 
-// UsedMemory is used_memory of the primary, bytes.
-func (s *Store) UsedMemory(ctx context.Context) (uint64, error) {
+// DatasetMemory is used_memory_dataset of the primary, bytes: what its data
+// takes, without the buffers of clients and replicas, which a fill swells.
+func (s *Store) DatasetMemory(ctx context.Context) (uint64, error) {
 	p, err := s.primary(ctx)
 	if err != nil {
 		return 0, err
@@ -128,7 +129,7 @@ func (s *Store) UsedMemory(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return strconv.ParseUint(parseInfo(text)["used_memory"], 10, 64)
+	return strconv.ParseUint(parseInfo(text)["used_memory_dataset"], 10, 64)
 }
 
 // MemoryUsage is MEMORY USAGE of the ranking, bytes, from a sample of members;

@@ -82,7 +82,7 @@ func Reclaim(dir string) error {
 func reclaimNameless(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil || time.Since(info.ModTime()) < abandoned {
-		return nil
+		return nil //nolint:nilerr // somebody else has removed it
 	}
 	return os.RemoveAll(dir)
 }

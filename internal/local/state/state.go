@@ -121,7 +121,7 @@ func Write(dir string, s State) error {
 	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write local state: %w", err)
 	}
-	defer os.Remove(tmp) // where it was renamed there is nothing left to remove
+	defer os.Remove(tmp) //nolint:errcheck // where it was renamed there is nothing left to remove
 	return publish(dir, tmp, s)
 }
 
