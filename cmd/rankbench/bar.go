@@ -17,6 +17,7 @@ type bar struct {
 	terminal bool
 	writer   progress.Writer // nil while nothing is shown
 	tracker  *progress.Tracker
+	done     chan struct{} // closed after the last frame
 	began    time.Time
 	first    int64 // members that were there at the beginning
 	lastLine time.Time
@@ -65,12 +66,17 @@ func (b *bar) start(of int64) {
 	b.writer = progress.NewWriter()
 	b.writer.SetOutputWriter(b.w)
 	b.writer.SetTrackerLength(30)
+	b.writer.SetTrackerPosition(progress.PositionRight)
 	b.writer.SetUpdateFrequency(200 * time.Millisecond)
 	v := b.writer.Style()
 	v.Visibility.ETA, v.Visibility.Speed, v.Visibility.Value, v.Visibility.TrackerOverall = true, true, true, false
 	b.tracker = &progress.Tracker{Message: "filling", Total: of, Units: progress.UnitsDefault}
 	b.writer.AppendTracker(b.tracker)
-	go b.writer.Render()
+	b.done = make(chan struct{})
+	go func() {
+		b.writer.Render()
+		close(b.done)
+	}()
 }
 
 // stop ends the drawing and waits for its last frame.
@@ -82,8 +88,6 @@ func (b *bar) stop() {
 		b.tracker.MarkAsDone()
 	}
 	b.writer.Stop()
-	for b.writer.IsRenderInProgress() {
-		time.Sleep(10 * time.Millisecond) // the library has no way to wait
-	}
+	<-b.done
 	b.writer = nil
 }

@@ -83,15 +83,15 @@ func linesTo(o output) io.Writer {
 }
 
 func loadAndPrint(ctx context.Context, ro run.Options, o output) error {
-	s, folder, err := run.Load(ctx, ro)
-	if err != nil {
-		return err
+	s, folder, failed := run.Load(ctx, ro)
+	if folder == "" {
+		return failed
 	}
 	if err := print(s, o); err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	fmt.Fprintf(os.Stderr, "results: %s\n", folder)
-	return run.Verdict(s)
+	return errors.Join(failed, run.Verdict(s))
 }
 
 func print(s result.Summary, o output) error {

@@ -87,7 +87,7 @@ type Claimed [ranking.NumKinds]uint64
 func (e *Engine) Run(ctx context.Context, ph plan.Phase, from time.Duration) Claimed {
 	p := &phaseRun{engine: e, from: from, end: from + ph.End(), measured: from + ph.Warmup}
 	p.stopAt.Store(int64(p.end))
-	defer context.AfterFunc(ctx, func() { p.stopAt.Store(int64(e.now())) })()
+	defer context.AfterFunc(ctx, p.interrupt)()
 
 	var workers []*worker
 	for _, job := range ph.Jobs {
@@ -115,11 +115,19 @@ func runAll(ctx context.Context, workers []*worker) Claimed {
 
 func (e *Engine) now() time.Duration { return time.Since(e.Start) }
 
-// phaseRun is what the workers of a phase share; only stopAt changes.
+// phaseRun is what the workers of a phase share; only the atomics change.
 type phaseRun struct {
 	engine              *Engine
 	from, end, measured time.Duration
 	stopAt              atomic.Int64 // offset from which nothing comes due any more
+	interrupted         atomic.Bool  // nothing is sent any more; set after stopAt
+}
+
+// interrupt ends the phase now. After its end, while a backlog is worked off,
+// nothing more comes due in any case, but what is left is not sent any more.
+func (p *phaseRun) interrupt() {
+	p.stopAt.Store(int64(min(p.end, p.engine.now())))
+	p.interrupted.Store(true)
 }
 
 func (p *phaseRun) stop() time.Duration { return time.Duration(p.stopAt.Load()) }

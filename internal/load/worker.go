@@ -39,7 +39,9 @@ func (w *worker) closed(ctx context.Context) {
 		o := w.do(detached, Outcome{Kind: w.job.Kind, Due: sent, Taken: sent, Sent: sent})
 		last = o.Done
 		if o.Err != OK {
-			w.sleepUntil(ctx, last+w.job.ErrorPause)
+			if !w.sleepUntil(ctx, last+w.job.ErrorPause) {
+				return // the interrupt may not have set the end yet
+			}
 			last = w.engine.now()
 		}
 	}
@@ -71,7 +73,7 @@ func (w *worker) open(ctx context.Context) {
 // tooLate says whether the operation is not sent any more: it waited for a
 // worker longer than its patience, or the run was interrupted.
 func (w *worker) tooLate(o Outcome) bool {
-	return o.Taken-o.Due > w.job.Patience || w.stop() < w.end
+	return o.Taken-o.Due > w.job.Patience || w.interrupted.Load()
 }
 
 func (w *worker) unsent(o Outcome) {

@@ -1,6 +1,9 @@
 package plan
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Schedule says when operation n of an open loop is due, as an offset from the
 // start of its phase. It is a pure function, safe for concurrent use; Due
@@ -17,9 +20,15 @@ type Rate struct {
 
 var _ Schedule = Rate{}
 
-// Due returns the offset of operation n. A float64 holds the nanoseconds of
-// 104 days exactly, and the division rounds monotonically.
+// Due returns the offset of operation n. The product is exact up to n of some
+// billions, so only the division and the rate itself (0.1 is no binary number)
+// are rounded: one step up makes good for both, since an offset that should be
+// whole may come out a step below, and would be cut to the nanosecond before.
+// The comparison is made before the conversion, which is undefined beyond 292 years.
 func (r Rate) Due(n uint64) (time.Duration, bool) {
-	at := time.Duration(float64(n) / r.PerSecond * float64(time.Second))
-	return at, at < r.For
+	at := math.Nextafter(float64(n)*float64(time.Second)/r.PerSecond, math.Inf(1))
+	if at >= float64(r.For) {
+		return r.For, false
+	}
+	return time.Duration(at), true
 }

@@ -14,8 +14,12 @@ import (
 // count, small enough that the server stays responsive in between.
 const batch = 1000
 
-// saveEvery is how often the marker is told how far the fill came.
-const saveEvery = time.Second
+// tellEvery is how often the progress is told, and saveEvery, in ticks of it,
+// the marker.
+const (
+	tellEvery = 250 * time.Millisecond
+	saveEvery = 4
+)
 
 // fill sends all positions from st.next on.
 func fill(ctx context.Context, s Store, o Options, st *state) error {
@@ -106,14 +110,18 @@ func (f *filler) arrived() int64 {
 
 // save tells the marker and the progress now and then, and at the end.
 func (f *filler) save(ctx context.Context, s Store, finished <-chan struct{}) error {
-	tick := time.NewTicker(saveEvery)
+	tick := time.NewTicker(tellEvery)
 	defer tick.Stop()
 	ctx = context.WithoutCancel(ctx) // how far it came is worth knowing after an interrupt
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-tick.C:
 		case <-finished:
 			return f.saveOnce(ctx, s)
+		}
+		f.tell(f.arrived())
+		if n%saveEvery != 0 {
+			continue
 		}
 		if err := f.saveOnce(ctx, s); err != nil {
 			return err

@@ -26,8 +26,15 @@ const (
 // goroutine.
 type Folder struct {
 	path      string
-	intervals *os.File
-	events    *os.File
+	intervals *lineFile
+	events    *lineFile
+}
+
+// lineFile is a file of whole lines: one that could not be written to its end
+// (a full disk) is taken back, so that later ones do not run into it.
+type lineFile struct {
+	*os.File
+	size int64
 }
 
 // ErrExists says that the folder holds a run already.
@@ -78,31 +85,33 @@ func checkRoom(path string) error {
 	return nil
 }
 
-func appendFile(path, name string) (*os.File, error) {
+func appendFile(path, name string) (*lineFile, error) {
 	f, err := os.OpenFile(filepath.Join(path, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("write results: %w", err)
 	}
-	return f, nil
+	return &lineFile{File: f}, nil
 }
 
 // Path is the folder's path.
 func (f *Folder) Path() string { return f.path }
 
 // Interval appends a line to intervals.ndjson.
-func (f *Folder) Interval(iv Interval) error { return appendLine(f.intervals, iv) }
+func (f *Folder) Interval(iv Interval) error { return f.intervals.append(iv) }
 
 // Event appends a line to events.ndjson.
-func (f *Folder) Event(e Event) error { return appendLine(f.events, e) }
+func (f *Folder) Event(e Event) error { return f.events.append(e) }
 
-func appendLine(f *os.File, v any) error {
+func (f *lineFile) append(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(f.Name()), err)
 	}
-	if _, err := f.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("write results: %w", err)
+	n, err := f.Write(append(line, '\n'))
+	if err != nil {
+		return errors.Join(fmt.Errorf("write results: %w", err), f.Truncate(f.size))
 	}
+	f.size += int64(n)
 	return nil
 }
 

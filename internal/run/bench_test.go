@@ -35,7 +35,7 @@ import (
 func BenchmarkCost(b *testing.B) {
 	c := clustertest.Start(b, cluster.Options{Shards: 1, Replicas: 1})
 	f := newCostFixture(b, c.Addrs())
-	for _, k := range []ranking.Kind{ranking.Set, ranking.Get} {
+	for _, k := range ranking.Kinds() {
 		b.Run(k.String(), func(b *testing.B) { f.compare(b, k) })
 	}
 }
@@ -66,7 +66,7 @@ func newCostFixture(b *testing.B, addrs []string) *costFixture {
 	if _, err := fillRanking(b.Context(), o, pl, false); err != nil {
 		b.Fatal(err)
 	}
-	if f.client, err = target.Open(f.config, sc.Ranking.Key, target.Need{Workers: costWorkers}); err != nil {
+	if f.client, err = target.Open(f.config, sc.Ranking.Key, target.Need{Workers: costWorkers, FindWorkers: costWorkers}); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { f.client.Close() })
@@ -79,14 +79,14 @@ func costScenario(k ranking.Kind) *scenario.Scenario {
 	return &scenario.Scenario{
 		Name: "cost", Seed: 1, ErrorPause: time.Millisecond,
 		Ranking: ranking.Spec{Key: "cost", Members: costMembers, ScoreSpread: 1000, MemberFormat: ranking.DefaultMemberFormat, Seed: 1},
-		Phases:  []scenario.Phase{{Name: "cost", Duration: costRound, Ops: []scenario.Load{{Kind: k, Workers: costWorkers, Count: 100}}}},
+		Phases:  []scenario.Phase{{Name: "cost", Duration: costRound, Ops: []scenario.Load{{Kind: k, Workers: costWorkers, Count: costCount}}}},
 	}
 }
 
 // bareClient has the settings of the tuned profile.
 func bareClient(addrs []string) *redis.ClusterClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{
-		Addrs: addrs, ReadOnly: true, ClusterStateReloadInterval: time.Second, PoolSize: costWorkers, PipelinePoolSize: 1,
+		Addrs: addrs, ReadOnly: true, ClusterStateReloadInterval: time.Second, PoolSize: costWorkers, PipelinePoolSize: costWorkers,
 		DialTimeout: 500 * time.Millisecond, DialerRetries: 1, ReadTimeout: time.Second, WriteTimeout: time.Second,
 		ConnMaxIdleTime: -1, DisableIdentity: true, DisableRoutingPolicies: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -182,39 +182,117 @@ func (f *costFixture) runBare(b *testing.B, k ranking.Kind) uint64 {
 }
 
 func (f *costFixture) bareWorker(b *testing.B, k ranking.Kind, seed uint64, stop <-chan struct{}) (n uint64) {
-	ctx := context.Background()
-	var member, bound string
-	var score float64
-	var buf, boundBuf []byte
-	set := redis.NewIntCmd(ctx, "zadd", f.ranking.Key, &score, &member)
-	get := redis.NewFloatCmd(ctx, "zscore", f.ranking.Key, &member)
-	above := redis.NewIntCmd(ctx, "zcount", f.ranking.Key, &bound, "+inf")
-	for _, c := range []redis.Cmder{set, get, above} {
-		c.SetFirstKeyPos(1)
-	}
-	draw := ranking.NewStream(seed, 0)
+	w := newBareWorker(f, k, seed)
 	for {
 		select {
 		case <-stop:
 			return n
 		default:
 		}
-		buf = f.ranking.AppendMember(buf[:0], int64(draw.Below(costMembers)))
-		member = ranking.View(buf)
-		var err error
-		if k == ranking.Set {
-			score = float64(draw.Below(1000))
-			err = f.bare.Process(ctx, set)
-		} else if err = f.bare.Process(ctx, get); err == nil {
-			boundBuf = target.AppendBound(boundBuf[:0], get.Val())
-			bound = ranking.View(boundBuf)
-			err = f.bare.Process(ctx, above)
-		}
-		if err != nil {
+		if err := w.one(); err != nil {
 			b.Error(err)
 			return n
 		}
 		n++
+	}
+}
+
+// bareWorker does what the recipes for go-redis say and nothing else: commands
+// that are used again, Find pinned to one node.
+type bareWorker struct {
+	*costFixture
+	kind        ranking.Kind
+	draw        ranking.Stream
+	score       float64
+	start, stop int64
+	member      [costCount]string
+	bound       [costCount]string
+	set         *redis.IntCmd
+	page        *redis.ZSliceCmd
+	gets        []redis.Cmder
+	counts      []redis.Cmder
+	buf         []byte
+	bounds      []byte
+}
+
+const costCount = 100
+
+func newBareWorker(f *costFixture, k ranking.Kind, seed uint64) *bareWorker {
+	ctx := context.Background()
+	w := &bareWorker{costFixture: f, kind: k, draw: ranking.NewStream(seed, 0)}
+	w.set = redis.NewIntCmd(ctx, "zadd", f.ranking.Key, &w.score, &w.member[0])
+	w.page = redis.NewZSliceCmd(ctx, "zrevrange", f.ranking.Key, &w.start, &w.stop, "withscores")
+	for i := range costCount {
+		w.gets = append(w.gets, redis.NewFloatCmd(ctx, "zscore", f.ranking.Key, &w.member[i]))
+		w.counts = append(w.counts, redis.NewIntCmd(ctx, "zcount", f.ranking.Key, &w.bound[i], "+inf"))
+	}
+	for _, c := range append([]redis.Cmder{w.set, w.page}, append(w.gets, w.counts...)...) {
+		c.SetFirstKeyPos(1)
+	}
+	return w
+}
+
+func (w *bareWorker) one() error {
+	ctx := context.Background()
+	switch w.kind {
+	case ranking.Set:
+		w.choose(1)
+		w.score = float64(w.draw.Below(1000))
+		return w.bare.Process(ctx, w.set)
+	case ranking.Get:
+		w.choose(1)
+		if err := w.bare.Process(ctx, w.gets[0]); err != nil {
+			return err
+		}
+		w.setBounds(1)
+		return w.bare.Process(ctx, w.counts[0])
+	case ranking.Find:
+		return w.find(ctx)
+	default:
+		w.start = int64(w.draw.Below(costMembers - costCount))
+		w.stop = w.start + costCount - 1
+		if err := w.bare.Process(ctx, w.page); err != nil {
+			return err
+		}
+		w.bounds = target.AppendBound(w.bounds[:0], w.page.Val()[0].Score)
+		w.bound[0] = ranking.View(w.bounds)
+		return w.bare.Process(ctx, w.counts[0])
+	}
+}
+
+func (w *bareWorker) find(ctx context.Context) error {
+	w.choose(costCount)
+	node, err := w.bare.SlaveForKey(ctx, w.ranking.Key)
+	if err != nil {
+		return err
+	}
+	p := node.Pipeline()
+	p.BatchProcess(ctx, w.gets...)
+	if _, err := p.Exec(ctx); err != nil {
+		return err
+	}
+	w.setBounds(costCount)
+	p = node.Pipeline()
+	p.BatchProcess(ctx, w.counts...)
+	_, err = p.Exec(ctx)
+	return err
+}
+
+func (w *bareWorker) choose(n int) {
+	w.buf = w.buf[:0]
+	for i := range n {
+		from := len(w.buf)
+		w.buf = w.ranking.AppendMember(w.buf, int64(w.draw.Below(costMembers)))
+		w.member[i] = ranking.View(w.buf[from:])
+	}
+}
+
+func (w *bareWorker) setBounds(n int) {
+	w.bounds = w.bounds[:0]
+	for i := range n {
+		from := len(w.bounds)
+		w.bounds = target.AppendBound(w.bounds, w.gets[i].(*redis.FloatCmd).Val())
+		w.bound[i] = ranking.View(w.bounds[from:])
 	}
 }
 

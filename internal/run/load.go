@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,7 +51,9 @@ func DefaultOut(scenario string, now time.Time) string {
 
 // Load runs the phases of the scenario and returns the summary and the folder
 // that holds everything that was seen. An interrupted run is no error: its
-// summary says so. The folder's path is "" where the run never began.
+// summary says so. The folder's path is "" where the run never began; where
+// the results could not be written to the end (a full disk), there is an error
+// and the summary of what was.
 func Load(ctx context.Context, o Options) (result.Summary, string, error) {
 	pl, err := plan.Build(o.Scenario)
 	if err != nil {
@@ -67,15 +70,13 @@ func Load(ctx context.Context, o Options) (result.Summary, string, error) {
 		_ = os.Remove(o.Out) // only if nothing is in it
 		return result.Summary{}, "", err
 	}
-	runErr := s.run(ctx)
-	if err := s.close(ctx, runErr); err != nil {
-		return result.Summary{}, o.Out, err
-	}
+	interrupted := s.run(ctx)
+	failed := s.close(interrupted)
 	sum, err := report.Summarize(o.Out)
 	if err != nil {
-		return sum, o.Out, err
+		return sum, o.Out, errors.Join(failed, err)
 	}
-	return sum, o.Out, report.WriteSummary(o.Out, sum)
+	return sum, o.Out, errors.Join(failed, report.WriteSummary(o.Out, sum))
 }
 
 // Verdict is the error that stands for what a summary says, or nil: it carries

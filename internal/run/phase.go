@@ -117,19 +117,10 @@ func (p *phaseRun) cutLate(late time.Duration) {
 	}
 	p.lastCut = now
 	p.write(iv)
-	if p.exporter != nil {
-		p.exporter.Interval(iv)
-	}
-	p.fail(err)
+	p.keep(err)
 	for _, c := range cells {
-		p.fail(p.window.Add(c))
+		p.keep(p.window.Add(c))
 	}
-}
-
-func (p *phaseRun) fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.keepError(err)
 }
 
 func (s *session) selfSample(now, late time.Duration, slip *hdr.Histogram) result.SelfSample {
@@ -158,9 +149,6 @@ func (p *phaseRun) boundary(nodes []result.NodeSample, m result.PhaseBoundary) {
 	}
 	p.lastCut = now
 	p.write(iv)
-	if p.exporter != nil {
-		p.exporter.Interval(iv)
-	}
 }
 
 // printDue says whether the lines of a screen interval are complete at a cut:
@@ -189,7 +177,7 @@ func (p *phaseRun) flushLines(to time.Duration, warm bool) {
 	if length <= 0 || len(ops) == 0 {
 		return
 	}
-	p.fail(report.Lines(p.o.Lines, report.Period{
+	p.keep(report.Lines(p.o.Lines, report.Period{
 		Wall: p.start.Add(to), Phase: p.phase.Name, Warmup: warm, Seconds: length, Ops: ops,
 	}))
 }

@@ -162,6 +162,7 @@ func (s *session) expose(ctx context.Context) error {
 	}
 	s.exporter = expose.New(expose.Info{
 		Version: s.o.Versions["rankbench"], Scenario: s.o.Scenario.Name, OutageThreshold: s.o.Scenario.OutageThreshold,
+		Phases: phasesOf(s.o.Scenario),
 	})
 	s.o.Notes.Note("metrics on http://%s/metrics", l.Addr())
 	s.background.Go(func() {
@@ -205,37 +206,45 @@ func (s *session) event(e result.Event) {
 	s.keepError(s.folder.Event(e))
 }
 
-// keepError keeps the first failure to write: it ends the run with an error,
-// but not before everything that can still be done is done.
+// keepError keeps the first failure to write, under mu: it makes the run end
+// with an error, but not before everything that can still be done is done.
 func (s *session) keepError(err error) {
 	if err != nil && s.failed == nil {
 		s.failed = err
+		s.o.Notes.Note("warning: %v; the run goes on, its results are not complete", err)
 	}
 }
 
-// run runs the phases in sequence.
-func (s *session) run(ctx context.Context) error {
+func (s *session) keep(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keepError(err)
+}
+
+// run runs the phases in sequence, and says whether it was interrupted.
+func (s *session) run(ctx context.Context) (interrupted bool) {
 	for i, ph := range s.plan.Phases {
 		if ctx.Err() != nil {
 			break
 		}
 		s.runPhase(ctx, i, ph)
 	}
-	return ctx.Err()
+	return ctx.Err() != nil
 }
 
-// close ends the background, writes the last line and closes everything. An
-// interrupted run ends as any other.
-func (s *session) close(_ context.Context, interrupted error) error {
+// close ends the background, writes the last line and closes everything.
+func (s *session) close(interrupted bool) error {
 	s.stop()
 	s.background.Wait()
 	now := s.now().Seconds()
-	s.write(result.Interval{FromS: now, ToS: now, Phase: -1, End: &result.RunEnd{Interrupted: interrupted != nil}})
+	s.write(result.Interval{FromS: now, ToS: now, Phase: -1, End: &result.RunEnd{Interrupted: interrupted}})
 	return errors.Join(s.failed, s.folder.Close(), s.observer.Close(), s.client.Close())
 }
 
+// write appends a line to the intervals, and shows it to Prometheus.
 func (s *session) write(iv result.Interval) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keepError(s.folder.Interval(iv))
+	s.keep(s.folder.Interval(iv))
+	if s.exporter != nil {
+		s.exporter.Interval(iv)
+	}
 }

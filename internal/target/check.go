@@ -41,11 +41,11 @@ func Check(ctx context.Context, cfg *config.Config, key string) (Server, error) 
 	defer cancel()
 	tc, err := TLSConfig(cfg.Target.TLS)
 	if err != nil {
-		return Server{}, err
+		return Server{}, fail.WithHint(err, "check the files that target.tls names: PEM, readable by you")
 	}
 	secret, err := cfg.Target.Secret()
 	if err != nil {
-		return Server{}, err
+		return Server{}, fail.WithHint(err, "export the variable, or write the file, before you start rankbench")
 	}
 	rdb, info, err := connectAny(ctx, cfg, tc, secret)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -82,6 +82,7 @@ func TestErrorsOfRealServersHaveTheirClass(t *testing.T) {
 	t.Run("out of memory", func(t *testing.T) {
 		c := clustertest.Start(t, cluster.Options{Standalone: true})
 		admin := direct(t, c.Addrs()[0], "")
+		ok(t, admin.Set(t.Context(), "ballast", strings.Repeat("x", 2<<20), 0)) // an empty server may fit in
 		ok(t, admin.ConfigSet(t.Context(), "maxmemory-policy", "noeviction"))
 		ok(t, admin.ConfigSet(t.Context(), "maxmemory", "1mb"))
 		expectClass(t, standalone(c.Addrs()[0], nil), aSet, load.OOM)
@@ -102,6 +103,7 @@ func ok(t *testing.T, c command) {
 }
 
 func TestErrorsOfTheNetworkHaveTheirClass(t *testing.T) {
+	t.Parallel()
 	t.Run("nobody listens", func(t *testing.T) {
 		expectClass(t, standalone(deadAddr(t), nil), aSet, load.Refused)
 	})
@@ -128,9 +130,10 @@ func TestErrorsOfTheNetworkHaveTheirClass(t *testing.T) {
 		expectClass(t, cfg, aSet, load.TLS)
 	})
 	t.Run("certificate of an unknown authority", func(t *testing.T) {
-		s := httptest.NewTLSServer(nil)
+		s := httptest.NewUnstartedServer(nil)
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // it would tell that we hung up
+		s.StartTLS()
 		t.Cleanup(s.Close)
-		s.Config.ErrorLog = nil
 		cfg := standalone(s.Listener.Addr().String(), nil)
 		cfg.Target.TLS = &config.TLS{}
 		expectClass(t, cfg, aSet, load.TLS)
@@ -213,6 +216,7 @@ func emptyPool(t *testing.T) {
 // TestRedirectsShowWhereTheDriverDoesNotFollowThem: raw, with a topology that
 // is not read again, after the roles have changed.
 func TestRedirectsShowWhereTheDriverDoesNotFollowThem(t *testing.T) {
+	t.Parallel()
 	s := startServers(t, cluster.Options{Replicas: 1})
 	cfg := s.config(kind{config.Cluster, config.Primary, config.Raw})
 	cfg.Client.Options = map[string]string{"cluster_state_reload_interval": "1h"}
@@ -295,31 +299,11 @@ func TestEveryErrorHasAClass(t *testing.T) {
 // stands for states that a real server cannot be put into at will.
 func fakeServer(t *testing.T, answer string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() { fakeAnswers(conn, answer) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		wg.Wait() // the clients are closed by now: cleanups run last first
-	})
-	return l.Addr().String()
+	return listen(t, func(conn net.Conn) { fakeAnswers(conn, answer) })
 }
 
 // fakeAnswers reads commands as arrays of bulk strings, or whatever comes as lines.
 func fakeAnswers(conn net.Conn, answer string) {
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
 	r := bufio.NewReader(conn)
 	for {
 		head, err := r.ReadString('\n')

@@ -43,6 +43,7 @@ var kinds = []kind{
 
 // servers are real servers of one shape, shared by the kinds that fit them.
 type servers struct {
+	cluster *cluster.Cluster
 	addrs   []string // the primary first
 	primary *redis.Client
 	all     map[string]*redis.Client
@@ -52,7 +53,7 @@ func startServers(t *testing.T, o cluster.Options) servers {
 	t.Helper()
 	c := clustertest.Start(t, o)
 	all := directs(t, c)
-	return servers{c.Addrs(), all[c.Addrs()[0]], all}
+	return servers{c, c.Addrs(), all[c.Addrs()[0]], all}
 }
 
 func (s servers) config(k kind) *config.Config {
@@ -82,6 +83,7 @@ type subject struct {
 }
 
 func TestOperationsOnEveryKindOfBackend(t *testing.T) {
+	t.Parallel()
 	shapes := map[string]servers{
 		config.Cluster:    startServers(t, cluster.Options{Replicas: 2}),
 		config.Standalone: startServers(t, cluster.Options{Standalone: true}),

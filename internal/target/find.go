@@ -15,6 +15,7 @@ type finder struct {
 	bound   []byte
 	scores  []redis.Cmder
 	counts  []redis.Cmder
+	failed  bool // the commands may hold errors of their last use
 }
 
 // grow makes commands for n members; their arguments point into slices that
@@ -88,16 +89,29 @@ func (w *Worker) runPinned(node pinned, cmds []redis.Cmder) error {
 // exec sends the commands in one pipeline and returns the first error, since
 // an operation of which a part failed has failed.
 func (w *Worker) exec(p redis.Pipeliner, cmds []redis.Cmder) error {
-	for _, c := range cmds {
-		c.SetErr(nil)
+	if w.find.failed {
+		w.find.clear() // on some paths the driver leaves an old error in place
 	}
 	if err := p.BatchProcess(w.ctx, cmds...); err != nil {
 		return err
 	}
-	if _, err := p.Exec(w.ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return err
+	_, err := p.Exec(w.ctx)
+	if err == nil { // the driver has looked at every command
+		return nil
 	}
-	return firstError(cmds)
+	w.find.failed = true
+	if first := firstError(cmds); first != nil {
+		return first
+	}
+	return err
+}
+
+func (f *finder) clear() {
+	f.failed = false
+	for i := range f.scores {
+		f.scores[i].SetErr(nil)
+		f.counts[i].SetErr(nil)
+	}
 }
 
 // firstError prefers a real failure to a missing member.

@@ -19,7 +19,12 @@ import (
 	"github.com/rankbench/rankbench/internal/target"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// The driver's pool looks for a dead server once a second, and notices
+		// only then that it was closed.
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
 
 // patience bounds waits for what a healthy server does in milliseconds: it is
 // only ever used up where something is broken, or the machine is overloaded.

@@ -100,16 +100,26 @@ func (h nodeHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
 		if o, ok := ctx.(*opContext); ok {
-			attempts, errs := 0, 0
-			for _, c := range cmds {
-				if ofRanking(c) {
-					attempts, errs = attempts+1, errs+failed(c.Err())
-				}
-			}
+			attempts, errs := tallyPipeline(cmds, err)
 			h.count(o, attempts, errs)
 		}
 		return err
 	}
+}
+
+// tallyPipeline counts the load's commands of a pipeline, and those that
+// failed; err is the pipeline's: nil where no command failed. The usual case, a
+// pipeline of the load's without a failure, costs no look at each command.
+func tallyPipeline(cmds []redis.Cmder, err error) (attempts, errs int) {
+	if err == nil && len(cmds) > 0 && ofRanking(cmds[0]) {
+		return len(cmds), 0
+	}
+	for _, c := range cmds {
+		if ofRanking(c) {
+			attempts, errs = attempts+1, errs+failed(c.Err())
+		}
+	}
+	return attempts, errs
 }
 
 // ofRanking says whether a command is one of the load's: what the driver says
