@@ -18,6 +18,7 @@ const module = "github.com/rankbench/rankbench/"
 // package that is not listed fails, and so does an arrow that is not.
 var may = map[string][]string{
 	"internal/fail":              {},
+	"internal/netfail":           {},
 	"internal/ranking":           {},
 	"internal/result":            {},
 	"internal/strictyaml":        {},
@@ -26,9 +27,9 @@ var may = map[string][]string{
 	"internal/plan":              {"internal/ranking", "internal/scenario"},
 	"internal/load":              {"internal/ranking", "internal/plan"},
 	"internal/measure":           {"internal/ranking", "internal/load", "internal/result"},
-	"internal/target":            {"internal/ranking", "internal/load", "internal/config", "internal/result", "internal/fail"},
+	"internal/target":            {"internal/ranking", "internal/load", "internal/config", "internal/result", "internal/fail", "internal/netfail"},
 	"internal/populate":          {"internal/ranking", "internal/fail"},
-	"internal/observe":           {"internal/result"},
+	"internal/observe":           {"internal/result", "internal/netfail"},
 	"internal/self":              {"internal/result"},
 	"internal/expose":            {"internal/result"},
 	"internal/analyze":           {"internal/result"},

@@ -31,7 +31,8 @@ func newLocalCommand() *cobra.Command {
 		Long: "Runs real redis-server processes on loopback, shaped and named as ElastiCache does it.\n" +
 			"One local ElastiCache belongs to the folder it was started from; commands without\n" +
 			"--config that are run there use it.",
-		Args: cobra.NoArgs,
+		Args: args(cobra.NoArgs), // cobra asks only where there is something to run
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLocalUpCommand(), newLocalStatusCommand(), newLocalEnvCommand(), newLocalDownCommand())
 	return cmd
@@ -91,7 +92,7 @@ func newLocalUpCommand() *cobra.Command {
 		Short: "Start a local ElastiCache",
 		Long: "Starts a local ElastiCache, prints its nodes and runs it until ^C or `rankbench local down`;\n" +
 			"with --detach it runs on in the background.",
-		Args: cobra.NoArgs,
+		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.complete(); err != nil {
 				return err
@@ -253,7 +254,7 @@ func newLocalStatusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show the nodes of the local ElastiCache as they are now",
 		Long:  "Asks every node for its role and memory. Exit code 1 if none is up.",
-		Args:  cobra.NoArgs,
+		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "text" && output != "json" {
 				return fail.WithCode(fmt.Errorf("--output: %q is neither text nor json", output), fail.CodeUsage)
@@ -331,7 +332,7 @@ func newLocalEnvCommand() *cobra.Command {
 		Use:   "env",
 		Short: "Print the local ElastiCache's addresses for a shell",
 		Long:  "Prints export lines for a POSIX shell: eval \"$(rankbench local env)\"",
-		Args:  cobra.NoArgs,
+		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := readLocal()
 			if err != nil {
@@ -367,7 +368,7 @@ func newLocalDownCommand() *cobra.Command {
 		Use:   "down",
 		Short: "End the local ElastiCache",
 		Long:  "Ends the local ElastiCache of this folder, or cleans up what a killed one has left.",
-		Args:  cobra.NoArgs,
+		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runLocalDown(cmd.Context(), cmd.ErrOrStderr())
 		},

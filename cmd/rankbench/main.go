@@ -29,7 +29,16 @@ func rankbench() int {
 			fmt.Fprintf(os.Stderr, "hint: %s\n", hint)
 		}
 	}
-	return fail.CodeOf(err)
+	return exitCode(ctx, err)
+}
+
+// exitCode: what failed after ^C has failed because of it.
+func exitCode(ctx context.Context, err error) int {
+	code := fail.CodeOf(err)
+	if code == fail.CodeFailed && ctx.Err() != nil {
+		return fail.CodeInterrupted
+	}
+	return code
 }
 
 // interruptible returns a context that ends with the first ^C (or SIGTERM): no

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,7 @@ func newRootCommand() *cobra.Command {
 			"started from this folder.",
 		SilenceErrors: true, // main prints them, with their hints
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          args(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SetHelpTemplate(cmd.HelpTemplate() + "\n" + exitCodes)
@@ -76,8 +77,9 @@ func (o *output) Set(s string) error {
 	return nil
 }
 
-// stderrNotes prints notes and progress.
+// stderrNotes prints notes and progress. It is safe for concurrent use.
 type stderrNotes struct {
+	mu       sync.Mutex
 	w        io.Writer
 	progress *bar
 }
@@ -85,8 +87,14 @@ type stderrNotes struct {
 func newNotes() *stderrNotes { return &stderrNotes{w: os.Stderr, progress: newBar(os.Stderr)} }
 
 func (n *stderrNotes) Note(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.progress.stop()
 	fmt.Fprintf(n.w, format+"\n", args...)
 }
 
-func (n *stderrNotes) Progress(done, of int64) { n.progress.set(done, of) }
+func (n *stderrNotes) Progress(done, of int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.progress.set(done, of)
+}

@@ -34,6 +34,7 @@ type phase struct {
 	plan         result.RunPhase
 	begun, ended bool
 	from, to     float64 // of the measured part
+	planned      float64 // its end, as it was planned
 	ops, warmup  map[string]*tally
 	claimed      map[string]uint64
 	nodes        *nodeTable
@@ -76,15 +77,15 @@ func (b *Builder) Warn(w string) { b.warnings = append(b.warnings, w) }
 
 func (p *phase) mark(iv result.Interval) {
 	if m := iv.Mark; m != nil {
-		p.from, p.to = m.MeasuredFromS, m.MeasuredToS
+		p.from, p.to, p.planned = m.MeasuredFromS, m.MeasuredToS, m.MeasuredToS
 		p.begun = p.begun || m.Begin
 		p.ended = p.ended || m.End
 		if m.End {
 			p.claimed = m.Claimed
 		}
 	}
-	if !p.ended && p.begun && iv.Mark == nil {
-		p.to = max(p.from, iv.ToS) // as far as it came, should the run be killed
+	if !p.ended && p.begun {
+		p.to = max(p.from, min(p.planned, iv.ToS)) // as far as it came, should the run be killed
 	}
 }
 

@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,6 +15,8 @@ const (
 	Pass = "pass"
 	Fail = "fail"
 	None = "none" // the scenario has no limits
+	// Incomplete: what was seen meets the limits, but the run was interrupted or killed.
+	Incomplete = "incomplete"
 )
 
 // Metrics of limits, as scenarios name them.
@@ -40,22 +43,38 @@ func judge(limits []result.RunLimit, s result.Summary) ([]result.Limit, string) 
 			verdict = Pass
 		}
 	}
+	if verdict == Pass && (s.Interrupted || !s.Complete) {
+		verdict = Incomplete
+	}
 	return out, verdict
 }
 
+// Wanted is a limit's name and bound as people read them: "set.p99", "<= 20ms".
+func Wanted(l result.RunLimit) (name, want string) {
+	switch l.Metric {
+	case MetricBottleneck:
+		return l.Metric, "no"
+	case metricRPS:
+		return l.Op + "." + l.Metric, ">= " + format(l.Metric, l.Want)
+	default:
+		return l.Op + "." + l.Metric, "<= " + format(l.Metric, l.Want)
+	}
+}
+
 func judgeOne(l result.RunLimit, s result.Summary) result.Limit {
+	name, want := Wanted(l)
 	if l.Metric == MetricBottleneck {
-		return result.Limit{Name: l.Metric, Want: "no", Got: yesNo(s.Client.Bottleneck), OK: !s.Client.Bottleneck}
+		return result.Limit{Name: name, Want: want, Got: yesNo(s.Client.Bottleneck), OK: !s.Client.Bottleneck}
 	}
 	got := measured(l, s)
-	ok, sign := got <= l.Want, "<= "
-	if l.Metric == metricRPS {
-		ok, sign = got >= l.Want, ">= "
-	}
 	if math.IsNaN(got) { // no success: a latency limit is not met
-		return result.Limit{Name: l.Op + "." + l.Metric, Want: sign + format(l.Metric, l.Want), Got: "no success", OK: false}
+		return result.Limit{Name: name, Want: want, Got: "no success", OK: false}
 	}
-	return result.Limit{Name: l.Op + "." + l.Metric, Want: sign + format(l.Metric, l.Want), Got: format(l.Metric, got), OK: ok}
+	ok := got <= l.Want
+	if l.Metric == metricRPS {
+		ok = got >= l.Want
+	}
+	return result.Limit{Name: name, Want: want, Got: format(l.Metric, got), OK: ok}
 }
 
 func yesNo(b bool) string {
@@ -68,7 +87,7 @@ func yesNo(b bool) string {
 // measured is the figure a limit is about: seconds, a count, or a rate; NaN
 // where there is none.
 func measured(l result.RunLimit, s result.Summary) float64 {
-	if l.Metric == metricOutage {
+	if l.Metric == metricOutage && ran(l.Op, s.Phases) {
 		return longestOutage(l.Op, s.Outages)
 	}
 	got, seen := 0.0, false
@@ -115,6 +134,12 @@ func metricOf(metric string, o result.OpSummary) float64 {
 	q := o.LatencyUS
 	us := map[string]float64{"p50": q.P50, "p90": q.P90, "p99": q.P99, "p999": q.P999, "max": q.Max}[metric]
 	return us / 1e6
+}
+
+// ran says whether a phase that was reached has the operation: of one that was
+// never tried, no outage is no merit.
+func ran(op string, phases []result.Phase) bool {
+	return slices.ContainsFunc(phases, func(p result.Phase) bool { _, ok := p.Ops[op]; return ok })
 }
 
 func longestOutage(op string, outages []result.Outage) float64 {

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/rankbench/rankbench/internal/result"
@@ -11,9 +12,10 @@ import (
 var bucketS = result.BucketWidth.Seconds()
 
 // slowFactor: where operations are naturally rare (one every few seconds), a
-// gap is an outage only from this many times the median gap on. The median,
-// not the mean: a mean would grow with the outage and hide it.
-const slowFactor = 10
+// gap is an outage only from this many times the median gap on, or the gap that
+// the rate asks for. The median, not the mean: a mean would grow with the
+// outage and hide it.
+const slowFactor = 5
 
 // outages finds the gaps between successes of each operation that are longer
 // than the threshold, from the beginning of the measured part to its end. A
@@ -33,29 +35,40 @@ func (p *phase) outages(threshold float64) []result.Outage {
 func (p *phase) outagesOf(op string, t *tally, threshold float64) []result.Outage {
 	done := slices.Sorted(maps.Keys(t.okAt))
 	threshold = max(threshold, slowFactor*medianGap(t.okAt, done))
+	if rate := p.plan.Rates[op]; rate > 0 {
+		threshold = max(threshold, slowFactor/rate)
+	}
 	var out []result.Outage
 	last := p.from
 	for _, b := range done {
-		if at := float64(b) * bucketS; at-last > threshold {
+		if at := micro(float64(b) * bucketS); micro(at-last) > threshold {
 			out = append(out, p.outage(op, t, last, at, false))
 		}
-		last = float64(b+1) * bucketS
+		last = micro(float64(b+1) * bucketS)
 	}
-	if p.to-last > threshold {
+	if micro(p.to-last) > threshold {
 		out = append(out, p.outage(op, t, last, p.to, true))
 	}
 	return out
 }
 
+// micro rounds seconds to whole microseconds: a gap of exactly the threshold,
+// or an outage of exactly its limit, must not be longer by a rounding error.
+func micro(s float64) float64 { return math.Round(s*1e6) / 1e6 }
+
 // outage charges the gap with every failed operation that was due in it, from
-// the bucket of the last success to that of the first one after: an operation
-// that was sent just before the service went away hung in it from the start.
+// the bucket of the last success to the one before that of the first one
+// after: an operation that was sent just before the service went away hung in
+// it from the start.
 func (p *phase) outage(op string, t *tally, from, to float64, open bool) result.Outage {
 	o := result.Outage{
-		Op: op, Phase: p.plan.Name, FromS: from, ToS: to, DurationS: to - from, Open: open,
+		Op: op, Phase: p.plan.Name, FromS: from, ToS: to, DurationS: micro(to - from), Open: open,
 		Errors: map[string]uint64{},
 	}
-	first, last := int64(from/bucketS+0.5)-1, int64(to/bucketS+0.5)
+	first, last := int64(from/bucketS+0.5)-1, int64(to/bucketS+0.5)-1
+	if open {
+		last++
+	}
 	for class, at := range t.failedAt {
 		for b, n := range at {
 			if int64(b) < first || int64(b) > last {

@@ -52,9 +52,12 @@ func (p *phase) warnings(run result.Run) []string {
 	var w []string
 	for _, op := range p.plan.Ops {
 		t := p.ops[op]
-		if t == nil {
+		if t == nil && p.claimed[op] == 0 {
 			w = append(w, fmt.Sprintf("%s: no operation of %s came due in the measured part", p.plan.Name, op))
 			continue
+		}
+		if t == nil {
+			t = newTally()
 		}
 		w = append(w, p.opWarnings(op, t)...)
 	}

@@ -78,7 +78,7 @@ func (t benchTarget) Do(ctx context.Context, op *ranking.Op) (ranking.Reply, err
 	s.ctx = ctx.Err()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.bench.sent = append(t.bench.sent, s)
+	t.sent = append(t.sent, s)
 	return ranking.Reply{}, err
 }
 

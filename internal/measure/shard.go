@@ -142,6 +142,7 @@ func (f *figures) failAt(c load.Class, b, n uint64) {
 }
 
 func (f *figures) add(from *figures) {
+	f.beginBy(from.base)
 	for i, n := range from.okAt {
 		if n > 0 {
 			f.okIn(from.base+uint64(i), n)
@@ -155,6 +156,14 @@ func (f *figures) add(from *figures) {
 	f.service.add(from.service)
 	if f.open {
 		f.latency.add(from.latency)
+	}
+}
+
+// beginBy makes room for earlier buckets: workers may have begun at different times.
+func (f *figures) beginBy(base uint64) {
+	if base < f.base {
+		f.okAt = append(make([]uint32, f.base-base), f.okAt...)
+		f.base = base
 	}
 }
 

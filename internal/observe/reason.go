@@ -1,17 +1,12 @@
 package observe
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"io"
-	"net"
-	"os"
 	"strings"
-	"syscall"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/rankbench/rankbench/internal/netfail"
 )
 
 // reason is the short text for why a node did not answer, in the words of the
@@ -24,10 +19,10 @@ func reason(err error) string {
 	}{
 		{"auth", isAuth},
 		{"loading", redis.IsLoadingError},
-		{"dns", isDNS},
-		{"tls", isTLS},
-		{"refused", isRefused},
-		{"timeout", isTimeout},
+		{"dns", netfail.DNS},
+		{"tls", netfail.TLS},
+		{"refused", netfail.Refused},
+		{"timeout", netfail.Timeout},
 		{"reset", isReset},
 	} {
 		if c.is(err) {
@@ -44,32 +39,4 @@ func firstLine(err error) string {
 
 func isAuth(err error) bool { return redis.IsAuthError(err) || redis.IsPermissionError(err) }
 
-func isDNS(err error) bool {
-	var e *net.DNSError
-	return errors.As(err, &e)
-}
-
-func isTLS(err error) bool {
-	var record tls.RecordHeaderError
-	var alert tls.AlertError
-	var verify *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
-	return errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
-		errors.As(err, &unknown) || errors.As(err, &host)
-}
-
-func isRefused(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
-}
-
-func isTimeout(err error) bool {
-	var e net.Error
-	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, syscall.ETIMEDOUT) || errors.As(err, &e) && e.Timeout()
-}
-
-func isReset(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
-		errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) || errors.Is(err, errSpent)
-}
+func isReset(err error) bool { return netfail.Reset(err) || errors.Is(err, errSpent) }

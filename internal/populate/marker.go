@@ -64,6 +64,9 @@ func inspect(ctx context.Context, s Store, o Options) (state, error) {
 	if len(marker) == 0 {
 		return inspectUnmarked(ctx, s, o)
 	}
+	if err := inspectType(ctx, s, o.Ranking.Key); err != nil {
+		return state{}, err
+	}
 	diff := difference(marker, o)
 	switch {
 	case o.Force:
@@ -81,6 +84,11 @@ func inspect(ctx context.Context, s Store, o Options) (state, error) {
 func difference(marker map[string]string, o Options) string {
 	want := identity(o.Ranking)
 	want["order"] = orderOf(o)
+	return unlike(marker, want)
+}
+
+// unlike lists in what a marker differs, "" if in nothing.
+func unlike(marker, want map[string]string) string {
 	var diff []string
 	for _, f := range slices.Sorted(maps.Keys(want)) {
 		if marker[f] != want[f] {
@@ -107,6 +115,19 @@ func inspectUnmarked(ctx context.Context, s Store, o Options) (state, error) {
 		return state{}, foreign(o.Ranking.Key, kind)
 	}
 	return begin(ctx, s, o)
+}
+
+// inspectType: a marker does not make ours what is no sorted set: ours was
+// removed, and somebody has taken its name.
+func inspectType(ctx context.Context, s Store, key string) error {
+	kind, err := s.Type(ctx)
+	if err != nil {
+		return fmt.Errorf("look at %q: %w", key, err)
+	}
+	if kind != "none" && kind != "zset" {
+		return foreign(key, kind)
+	}
+	return nil
 }
 
 func foreign(key, kind string) error {

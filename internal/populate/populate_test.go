@@ -166,8 +166,8 @@ func TestAnotherRankingIsRefusedWithWhatDiffers(t *testing.T) {
 		if random {
 			continue // the order of filling is of no account for a load
 		}
-		if err := populate.Check(t.Context(), s, o.Ranking); err == nil || fail.HintOf(err) == "" {
-			t.Errorf("check: %v (hint %q)", err, fail.HintOf(err))
+		if err := populate.Check(t.Context(), s, o.Ranking); err == nil || !strings.Contains(err.Error(), want) || fail.HintOf(err) == "" {
+			t.Errorf("check: %v (hint %q), want %q", err, fail.HintOf(err), want)
 		}
 	}
 	s.expectExact(t, s.spec())
@@ -203,6 +203,25 @@ func TestForeignKeysAreNeverTouched(t *testing.T) {
 				t.Error("it was marked as ours")
 			}
 		})
+	}
+}
+
+// TestKeyThatTookTheRankingsNameIsNotTouched: the marker is still there.
+func TestKeyThatTookTheRankingsNameIsNotTouched(t *testing.T) {
+	s := start(t, cluster.Options{Standalone: true}).site(t, "taken")
+	for _, force := range []bool{false, true} {
+		o := s.options(t, s.spec())
+		s.fill(t, o)
+		s.on(t, "set", s.key, "precious")
+		o.Force = force
+		_, err := populate.Populate(t.Context(), s, o)
+		if err == nil || !strings.Contains(err.Error(), "string") || fail.HintOf(err) == "" {
+			t.Errorf("force %t: %v (hint %q)", force, err, fail.HintOf(err))
+		}
+		if v := s.on(t, "get", s.key); v != "precious" {
+			t.Errorf("force %t: it is now %v", force, v)
+		}
+		s.on(t, "unlink", s.key)
 	}
 }
 

@@ -215,4 +215,3 @@ func (s *site) awaitMarker(t *testing.T, want int64) {
 		}
 	}
 }
-

@@ -202,4 +202,3 @@ func (s *site) on(t *testing.T, args ...any) any {
 	}
 	return v
 }
-

@@ -51,7 +51,7 @@ func pick(r *ranking.Ranking, n int64) (members []string, scores []float64) {
 	for i := range n {
 		pos := r.Members - 1
 		if n > 1 {
-			pos = int64(float64(i) / float64(n-1) * float64(r.Members-1))
+			pos = i * (r.Members - 1) / (n - 1) // below 2^43: n is at most sample
 		}
 		id, score := r.At(pos)
 		members = append(members, string(r.AppendMember(nil, id)))
@@ -70,11 +70,9 @@ func Check(ctx context.Context, s Store, r *ranking.Ranking) error {
 	if len(marker) == 0 {
 		return checkUnmarked(ctx, s, r)
 	}
-	for f, want := range identity(r) {
-		if marker[f] != want {
-			return fail.WithHint(fmt.Errorf("load %q: it was filled with %s %s, the scenario wants %s", r.Key, f, orNone(marker[f]), want),
-				"use the scenario it was filled for, another ranking.key, or fill it again with `rankbench populate --force`")
-		}
+	if diff := unlike(marker, identity(r)); diff != "" {
+		return fail.WithHint(fmt.Errorf("load %q: it holds another ranking: %s", r.Key, diff),
+			"use the scenario it was filled for, another ranking.key, or fill it again with `rankbench populate --force`")
 	}
 	if marker[fieldState] != stateComplete {
 		return fail.WithHint(fmt.Errorf("load %q: it is not completely filled", r.Key), "let `rankbench populate` go on with it")

@@ -73,14 +73,15 @@ func failures(o result.OpSummary) string {
 	return fmt.Sprintf("errors=%d%s", n, b.String())
 }
 
-// micros writes microseconds with three significant digits: 312µs, 1.92ms, 12.5s.
+// micros writes microseconds with three significant digits: 312µs, 1.92ms,
+// 12.5s. The borders are where the rounded figure gets a digit more.
 func micros(us float64) string {
 	switch {
 	case us == 0:
 		return "-"
-	case us < 1000:
+	case us < 999.5:
 		return fmt.Sprintf("%.0fµs", us)
-	case us < 1e6:
+	case us < 999.5e3:
 		return digits3(us/1e3) + "ms"
 	default:
 		return digits3(us/1e6) + "s"
@@ -89,9 +90,9 @@ func micros(us float64) string {
 
 func digits3(v float64) string {
 	switch {
-	case v < 10:
+	case v < 9.995:
 		return fmt.Sprintf("%.2f", v)
-	case v < 100:
+	case v < 99.95:
 		return fmt.Sprintf("%.1f", v)
 	default:
 		return fmt.Sprintf("%.0f", v)

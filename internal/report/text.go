@@ -101,7 +101,7 @@ func nodesText(b *strings.Builder, nodes []result.Node) {
 			errs = fmt.Sprint(n.Driver.Errors)
 		}
 		t.AppendRow(table.Row{n.ID, n.Addr, roles(n.Roles), fmt.Sprintf("%.0f %%", n.CPUPct),
-			bytes(n.NetInBytesPerMin), bytes(n.NetOutBytesPerMin),
+			size(n.NetInBytesPerMin), size(n.NetOutBytesPerMin),
 			n.Commands["zadd"], n.Commands["zscore"], n.Commands["zcount"], n.Commands["zrevrange"], n.Replicated["zadd"], errs})
 	}
 	t.Render()
@@ -130,7 +130,7 @@ func outagesText(b *strings.Builder, outages []result.Outage) {
 		}
 		errs := classes(o.Errors)
 		if o.Unsent > 0 {
-			errs = strings.TrimSpace(fmt.Sprintf("%s unsent %d", errs, o.Unsent))
+			errs = strings.TrimPrefix(fmt.Sprintf("%s, unsent %d", errs, o.Unsent), ", ")
 		}
 		t.AppendRow(table.Row{o.Op, o.Phase, fmt.Sprintf("%.2f s", o.FromS), to, fmt.Sprintf("%.2f s", o.DurationS), errs})
 	}
@@ -148,13 +148,13 @@ func eventsText(b *strings.Builder, events []result.Event) {
 }
 
 func clientText(b *strings.Builder, c result.Client) {
-	host := "unknown"
+	host := "the host's unknown"
 	if c.HostCPUPct >= 0 {
 		host = fmt.Sprintf("%.0f %% of the host's processors busy", c.HostCPUPct)
 	}
 	fmt.Fprintf(b, "\nclient: cpu %.0f %% of one processor, %s, %.1f µs of cpu a command, %d commands sent\n"+
 		"        memory %s, gc %d cycles, %.1f ms stopped, scheduler p99 %s, slip p99 %s, pool waits %d (%.3f s), pool timeouts %d\n",
-		c.CPUPct, host, c.CPUUSPerCommand, c.Commands, bytes(float64(c.RSSBytes)), c.GCCycles, c.GCPauseS*1000,
+		c.CPUPct, host, c.CPUUSPerCommand, c.Commands, size(float64(c.RSSBytes)), c.GCCycles, c.GCPauseS*1000,
 		micros(c.SchedUSP99), micros(c.SlipUSP99), c.PoolWaits, c.PoolWaitS, c.PoolTimeouts)
 }
 
@@ -210,10 +210,10 @@ func seconds(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(100 * time.Millisecond).String()
 }
 
-// bytes writes a size in the decimal units of network figures.
-func bytes(n float64) string {
+// size writes bytes in the decimal units of network figures, three significant digits.
+func size(n float64) string {
 	for _, unit := range []string{"B", "kB", "MB", "GB"} {
-		if n < 1000 {
+		if n < 999.5 { // beyond, it rounds to 1000
 			return fmt.Sprintf("%.3g %s", n, unit)
 		}
 		n /= 1000

@@ -42,12 +42,14 @@ type Run struct {
 	Warnings         []string `json:"warnings,omitempty"` // known before the load began
 }
 
-// RunPhase is a phase as planned; Ops are the names of its operations in order.
+// RunPhase is a phase as planned; Ops are the names of its operations in order,
+// Rates those of the open loops, operations a second by operation.
 type RunPhase struct {
-	Name      string   `json:"name"`
-	WarmupS   float64  `json:"warmup_s"`
-	DurationS float64  `json:"duration_s"`
-	Ops       []string `json:"ops"`
+	Name      string             `json:"name"`
+	WarmupS   float64            `json:"warmup_s"`
+	DurationS float64            `json:"duration_s"`
+	Ops       []string           `json:"ops"`
+	Rates     map[string]float64 `json:"rates,omitempty"`
 }
 
 // RunLimit is a bound the run must meet. Op is empty for a bound on the run.

@@ -17,7 +17,7 @@ type Summary struct {
 	Client      Client    `json:"client"`
 	Events      []Event   `json:"events"`
 	Limits      []Limit   `json:"limits"`
-	Verdict     string    `json:"verdict"` // pass, fail, none (no limits)
+	Verdict     string    `json:"verdict"` // pass, fail, none (no limits), incomplete (met as far as the run came)
 	Warnings    []string  `json:"warnings"`
 }
 

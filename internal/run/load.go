@@ -44,9 +44,12 @@ type Notes interface {
 	Progress(done, of int64)
 }
 
+// resultsFolder holds the runs that name no folder.
+const resultsFolder = "results"
+
 // DefaultOut is the folder of a run that names none.
 func DefaultOut(scenario string, now time.Time) string {
-	return filepath.Join("results", now.Format("20060102-150405")+"-"+scenario)
+	return filepath.Join(resultsFolder, now.Format("20060102-150405")+"-"+scenario)
 }
 
 // Load runs the phases of the scenario and returns the summary and the folder
@@ -67,7 +70,7 @@ func Load(ctx context.Context, o Options) (result.Summary, string, error) {
 	}
 	s, err := open(ctx, o, pl)
 	if err != nil {
-		_ = os.Remove(o.Out) // only if nothing is in it
+		removeEmpty(o.Out)
 		return result.Summary{}, "", err
 	}
 	interrupted := s.run(ctx)
@@ -77,6 +80,15 @@ func Load(ctx context.Context, o Options) (result.Summary, string, error) {
 		return sum, o.Out, errors.Join(failed, err)
 	}
 	return sum, o.Out, errors.Join(failed, report.WriteSummary(o.Out, sum))
+}
+
+// removeEmpty removes the folder of a run that never began, and the folder of
+// all runs where it is ours and this would have been the first.
+func removeEmpty(out string) {
+	_ = os.Remove(out) // fails where something is in it, and should
+	if parent := filepath.Dir(out); parent == resultsFolder {
+		_ = os.Remove(parent)
+	}
 }
 
 // Verdict is the error that stands for what a summary says, or nil: it carries
@@ -188,6 +200,12 @@ func phasesOf(sc *scenario.Scenario) []result.RunPhase {
 		rp := result.RunPhase{Name: p.Name, WarmupS: p.Warmup.Seconds(), DurationS: p.Duration.Seconds()}
 		for _, l := range p.Ops {
 			rp.Ops = append(rp.Ops, l.Kind.String())
+			if l.Rate > 0 {
+				if rp.Rates == nil {
+					rp.Rates = map[string]float64{}
+				}
+				rp.Rates[l.Kind.String()] = l.Rate
+			}
 		}
 		out = append(out, rp)
 	}
@@ -220,7 +238,8 @@ func Describe(w io.Writer, o Options) error {
 	}
 	fmt.Fprintf(&b, "%8s  end\n", at)
 	for _, l := range sc.Limits {
-		fmt.Fprintf(&b, "limit %s.%s: %v\n", l.Op, l.Metric, l.Want)
+		name, want := analyze.Wanted(l)
+		fmt.Fprintf(&b, "limit %s %s\n", name, want)
 	}
 	_, err = io.WriteString(w, b.String())
 	return err

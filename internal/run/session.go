@@ -5,11 +5,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
 	"github.com/rankbench/rankbench/internal/config"
 	"github.com/rankbench/rankbench/internal/expose"
+	"github.com/rankbench/rankbench/internal/fail"
 	"github.com/rankbench/rankbench/internal/load"
 	"github.com/rankbench/rankbench/internal/observe"
 	"github.com/rankbench/rankbench/internal/plan"
@@ -26,7 +28,8 @@ type session struct {
 	client   *target.Client
 	observer *observe.Observer
 	sampler  *self.Sampler
-	exporter *expose.Exporter // nil without --metrics-addr
+	metrics  net.Listener     // nil without --metrics-addr
+	exporter *expose.Exporter // likewise
 	folder   *result.Folder
 	start    time.Time // offset 0
 	engine   *load.Engine
@@ -39,9 +42,26 @@ type session struct {
 	stop       context.CancelFunc // of the background
 }
 
-// open connects, checks everything that can be checked beforehand, fills the
-// ranking if asked to, and writes run.json.
+// open takes the address for Prometheus, and then does all that begins a run: an
+// address that is in use is told before a ranking is filled or a file written.
 func open(ctx context.Context, o Options, pl *plan.Plan) (*session, error) {
+	if o.Metrics == "" {
+		return begin(ctx, o, pl, nil)
+	}
+	l, err := expose.Listen(o.Metrics)
+	if err != nil {
+		return nil, fail.WithHint(err, "choose another --metrics-addr; port 0 is any free one")
+	}
+	s, err := begin(ctx, o, pl, l)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return s, nil
+}
+
+// begin connects, checks everything that can be checked beforehand, fills the
+// ranking if asked to, and writes run.json.
+func begin(ctx context.Context, o Options, pl *plan.Plan, metrics net.Listener) (*session, error) {
 	server, err := check(ctx, o)
 	if err != nil {
 		return nil, err
@@ -58,7 +78,7 @@ func open(ctx context.Context, o Options, pl *plan.Plan) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{o: o, plan: pl, client: client}
+	s := &session{o: o, plan: pl, client: client, metrics: metrics}
 	if err := s.prepare(ctx, server); err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
@@ -96,7 +116,8 @@ func (s *session) prepare(ctx context.Context, server target.Server) error {
 	if s.folder, err = result.Create(s.o.Out, run); err != nil {
 		return err
 	}
-	return s.startBackground()
+	s.startBackground()
+	return nil
 }
 
 func newObserver(o Options) (*observe.Observer, error) {
@@ -142,35 +163,26 @@ func needOf(pl *plan.Plan) target.Need {
 
 // startBackground starts what runs beside the load: the observer, and the
 // endpoint for Prometheus.
-func (s *session) startBackground() error {
+func (s *session) startBackground() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	if s.o.Metrics != "" {
-		if err := s.expose(ctx); err != nil {
-			cancel()
-			return err
-		}
+	if s.metrics != nil {
+		s.expose(ctx)
 	}
 	s.background.Go(func() { s.observer.Watch(ctx, cutEvery, s.now, s.keepNodes, s.event) })
-	return nil
 }
 
-func (s *session) expose(ctx context.Context) error {
-	l, err := expose.Listen(s.o.Metrics)
-	if err != nil {
-		return err
-	}
+func (s *session) expose(ctx context.Context) {
 	s.exporter = expose.New(expose.Info{
 		Version: s.o.Versions["rankbench"], Scenario: s.o.Scenario.Name, OutageThreshold: s.o.Scenario.OutageThreshold,
 		Phases: phasesOf(s.o.Scenario),
 	})
-	s.o.Notes.Note("metrics on http://%s/metrics", l.Addr())
+	s.o.Notes.Note("metrics on http://%s/metrics", s.metrics.Addr())
 	s.background.Go(func() {
-		if err := s.exporter.Serve(ctx, l); err != nil {
+		if err := s.exporter.Serve(ctx, s.metrics); err != nil {
 			s.o.Notes.Note("warning: %v", err)
 		}
 	})
-	return nil
 }
 
 func (s *session) now() time.Duration { return time.Since(s.start) }

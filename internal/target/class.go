@@ -1,18 +1,12 @@
 package target
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"io"
-	"net"
-	"os"
-	"syscall"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/rankbench/rankbench/internal/load"
+	"github.com/rankbench/rankbench/internal/netfail"
 )
 
 // errMissing: the server answered, without a member that must be there. A
@@ -39,10 +33,10 @@ func Classify(err error) load.Class {
 		{load.OOM, redis.IsOOMError},
 		{load.Auth, isAuth},
 		{load.PoolTimeout, isPoolTimeout},
-		{load.DNS, isDNS},
-		{load.TLS, isTLS},
-		{load.Refused, isRefused},
-		{load.Timeout, isTimeout},
+		{load.DNS, netfail.DNS},
+		{load.TLS, netfail.TLS},
+		{load.Refused, netfail.Refused},
+		{load.Timeout, netfail.Timeout},
 		{load.Reset, isReset},
 	} {
 		if c.is(err) {
@@ -70,32 +64,4 @@ func isPoolTimeout(err error) bool {
 	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
 }
 
-func isDNS(err error) bool {
-	var e *net.DNSError
-	return errors.As(err, &e)
-}
-
-func isTLS(err error) bool {
-	var record tls.RecordHeaderError
-	var alert tls.AlertError
-	var verify *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
-	return errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
-		errors.As(err, &unknown) || errors.As(err, &host)
-}
-
-func isRefused(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
-}
-
-func isTimeout(err error) bool {
-	var e net.Error
-	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, syscall.ETIMEDOUT) || errors.As(err, &e) && e.Timeout()
-}
-
-func isReset(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
-		errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) || errors.Is(err, redis.ErrClosed)
-}
+func isReset(err error) bool { return netfail.Reset(err) || errors.Is(err, redis.ErrClosed) }

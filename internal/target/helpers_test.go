@@ -208,8 +208,11 @@ func (m model) await(t *testing.T, key string, all map[string]*redis.Client) {
 		_ = conn.ReadOnly(t.Context()).Err() // fails on a standalone server, where it is not needed
 		eventually(t, patience, func() error {
 			got, err := conn.ZRangeWithScores(t.Context(), key, 0, -1).Result()
-			if err != nil || len(got) != len(m) {
-				return fmt.Errorf("%s has %d members of %d (%v)", addr, len(got), len(m), err)
+			if err != nil {
+				return err
+			}
+			if len(got) != len(m) {
+				return fmt.Errorf("%s has %d members of %d", addr, len(got), len(m))
 			}
 			for _, z := range got {
 				if name := z.Member.(string); m[name] != z.Score {
