@@ -266,7 +266,7 @@ func TestReasonsWhyANodeDoesNotAnswer(t *testing.T) {
 	}{
 		{"nobody listens", "refused", observe.Options{Seeds: []string{closed.Addr().String()}}},
 		{"accepts and says nothing", "timeout", observe.Options{Seeds: []string{silent.Addr().String()}, Timeout: 100 * time.Millisecond}},
-		{"no such host", "dns", observe.Options{Seeds: []string{"no-such-host.invalid:6379"}, Timeout: 5 * time.Second}},
+		{"no such host", "dns", observe.Options{Seeds: []string{"no..such.host:6379"}, Timeout: 5 * time.Second}},
 		{"wrong password", "auth", observe.Options{Seeds: c.Addrs(), Password: "wrong", Timeout: 5 * time.Second}},
 		{"no password", "auth", observe.Options{Seeds: c.Addrs(), Timeout: 5 * time.Second}},
 	} {

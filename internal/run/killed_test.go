@@ -176,7 +176,7 @@ func TestNothingIsWrittenWhereARunCannotBegin(t *testing.T) {
 		"ranking not filled":        func(*run.Options) {},
 		"address of metrics in use": func(o *run.Options) { o.Metrics, o.Populate = taken.Addr().String(), true },
 		"wrong topology":            func(o *run.Options) { o.Scenario.Topology = &scenario.Topology{Shards: 2} },
-		"target that is not there":  func(o *run.Options) { o.Config = config.ForAddresses([]string{"no-such-host.invalid:1"}) },
+		"target that is not there":  func(o *run.Options) { o.Config = config.ForAddresses([]string{"no..such.host:1"}) },
 		"password not set":          func(o *run.Options) { o.Config.Target.PasswordEnv = "NO_SUCH_VARIABLE" },
 		"file of authorities not there": func(o *run.Options) {
 			o.Config.Target.TLS = &config.TLS{CAFile: "/no/such/file"}

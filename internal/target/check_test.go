@@ -62,7 +62,7 @@ func TestCheckSaysWhatItFound(t *testing.T) {
 func TestCheckTriesTheNextSeed(t *testing.T) {
 	t.Parallel()
 	s := startServers(t, cluster.Options{})
-	cfg := config.ForAddresses([]string{deadAddr(t), "no-such-host.invalid:6379", s.addrs[0]})
+	cfg := config.ForAddresses([]string{deadAddr(t), "no..such.host:6379", s.addrs[0]})
 	got, err := target.Check(t.Context(), cfg, "k")
 	if err != nil || got.Addr != s.addrs[0] {
 		t.Errorf("%+v (%v), want the answer of %s", got, err, s.addrs[0])
@@ -84,7 +84,7 @@ func TestCheckTellsWhatIsWrongAndWhatToDo(t *testing.T) {
 	t.Setenv("WRONG_PASSWORD", "the-wrong-one")
 	nobody(t, plain)
 	for name, tc := range map[string]badWeather{
-		"host that does not exist":         {standalone("no-such-host.invalid:6379", nil), "no-such-host.invalid", "does not resolve"},
+		"host that does not exist":         {standalone("no..such.host:6379", nil), "no..such.host", "does not resolve"},
 		"port nobody listens on":           {standalone(dead, nil), dead, "nothing listens"},
 		"all seeds dead":                   {config.ForAddresses([]string{deadAddr(t), dead}), dead, "nothing listens"},
 		"wrong password":                   {withPassword(standalone(locked.addrs[0], nil), "WRONG_PASSWORD"), "WRONGPASS", "password"},

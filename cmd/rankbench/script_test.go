@@ -1,0 +1,247 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/rankbench/rankbench/internal/local/cluster"
+	"github.com/rankbench/rankbench/internal/local/clustertest"
+	"github.com/rankbench/rankbench/internal/local/state"
+	"github.com/rankbench/rankbench/internal/result"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"rankbench": main, "status": status})
+}
+
+// TestScripts runs testdata/script: every command and every error, as a user
+// types and sees them. Beside testscript's own commands there are those below.
+func TestScripts(t *testing.T) {
+	clustertest.Require(t)
+	scenarios, err := filepath.Abs("../../scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SCENARIOS", scenarios)
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // -race sleeps a second at each exit code 0
+			env.Defer(func() { leaveNothing(t, env.WorkDir) })
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":     exits,
+			"waitfor":   waitfor,
+			"accounted": accounted,
+			"server":    server,
+			"killowner": killOwner,
+			"filling":   filling,
+			"noservers": func(ts *testscript.TestScript, _ bool, _ []string) { noServers(ts) },
+		},
+	})
+}
+
+// patience bounds waits for what takes a healthy machine some seconds at most.
+const patience = 60 * time.Second
+
+// exits CODE COMMAND… runs a command that must end with exactly this code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// status is the program "status COMMAND…": it runs a command in the background
+// of a script, hands ^C on to it, and says its exit code on stderr.
+func status() {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	go func() {
+		for s := range signals {
+			_ = cmd.Process.Signal(s)
+		}
+	}()
+	_ = cmd.Wait() // the code says it
+	fmt.Fprintf(os.Stderr, "exit code %d\n", cmd.ProcessState.ExitCode())
+}
+
+// waitfor FILE PATTERN waits until a line of the file matches.
+func waitfor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: waitfor FILE PATTERN")
+	}
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	path := ts.MkAbs(args[0])
+	ts.Check(poll(func() error {
+		data, err := os.ReadFile(path)
+		if err == nil && !pattern.Match(data) {
+			err = fmt.Errorf("%s has no %s", path, pattern)
+		}
+		return err
+	}))
+}
+
+// poll asks until check has no complaint, and returns its last one when the time is over.
+func poll(check func() error) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(patience); ; {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return fmt.Errorf("after %v: %w", patience, err)
+		}
+	}
+}
+
+// accounted FILE: it is exactly one JSON document, a summary in which every
+// operation that was due is ok, an error or unsent. FILE may be stdout.
+func accounted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: accounted FILE")
+	}
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	var s result.Summary
+	ts.Check(d.Decode(&s))
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		ts.Fatalf("more follows the document: %v", err)
+	}
+	if len(s.Phases) == 0 {
+		ts.Fatalf("no phase")
+	}
+	for _, p := range s.Phases {
+		for op, o := range p.Ops {
+			sum := o.OK + o.Unsent
+			for _, n := range o.Errors {
+				sum += n
+			}
+			if o.Due == 0 || o.Due != sum {
+				ts.Fatalf("%s %s: due %d, ok + errors + unsent is %d", p.Name, op, o.Due, sum)
+			}
+		}
+	}
+}
+
+// server NAME [PASSWORD] starts a server of its own, not clustered; its address
+// is in the environment variable NAME.
+func server(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: server NAME [PASSWORD]")
+	}
+	o := cluster.Options{Standalone: true}
+	if len(args) > 1 {
+		o.Password = args[1]
+	}
+	c, err := cluster.Start(context.Background(), o)
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(c.Stop()) })
+	ts.Setenv(args[0], c.Addrs()[0])
+}
+
+// filling KEY waits until the server at $ADDR has some of a ranking.
+func filling(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: filling KEY")
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: ts.Getenv("ADDR"), DisableIdentity: true})
+	defer rdb.Close()
+	ts.Check(poll(func() error {
+		n, err := rdb.ZCard(context.Background(), args[0]).Result()
+		if err == nil && n == 0 {
+			err = errors.New("nothing there")
+		}
+		return err
+	}))
+}
+
+// killowner kills the owner of the folder's local ElastiCache with SIGKILL.
+func killOwner(ts *testscript.TestScript, _ bool, _ []string) {
+	s, err := state.Read(ts.MkAbs("."))
+	ts.Check(err)
+	ts.Check(syscall.Kill(s.Owner.PID, syscall.SIGKILL))
+	ts.Check(poll(func() error {
+		if s.Owner.Alive() {
+			return fmt.Errorf("process %d lives", s.Owner.PID)
+		}
+		return nil
+	}))
+}
+
+// noservers: no redis-server of this script is left.
+func noServers(ts *testscript.TestScript) { ts.Check(poll(serversUnder(ts.Getenv("WORK")))) }
+
+// serversUnder complains of redis-servers whose files are under the folder:
+// their configuration's path is on their command lines.
+func serversUnder(folder string) func() error {
+	return func() error {
+		all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil {
+			return err
+		}
+		for _, path := range all {
+			line, _ := os.ReadFile(path) // it may have ended meanwhile
+			if words := strings.ReplaceAll(string(line), "\x00", " "); strings.Contains(words, folder) && strings.Contains(words, "redis.conf") {
+				return fmt.Errorf("still there: %s", words)
+			}
+		}
+		return nil
+	}
+}
+
+// leaveNothing ends what a script that failed may have left, and complains of
+// what should not be there any more.
+func leaveNothing(t *testing.T, work string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := state.End(ctx, work); err != nil && !errors.Is(err, state.ErrNone) && !errors.Is(err, state.ErrStale) {
+		t.Error(err)
+	}
+	if err := poll(serversUnder(work)); err != nil {
+		t.Error(err)
+	}
+}
