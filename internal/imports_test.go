@@ -58,7 +58,7 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/rankbench"},
 	"github.com/jedib0t/go-pretty/v6":         {"cmd/rankbench", "internal/report"},
 	"golang.org/x/term":                       {"cmd/rankbench"},
-	"golang.org/x/sys":                        {"internal/local/cluster", "internal/local/state", "internal/self"},
+	"golang.org/x/sys":                        {"internal/local/cluster", "internal/local/state", "internal/self", "internal/result"},
 	"gopkg.in/yaml.v3":                        {"internal/strictyaml"},
 }
 

@@ -23,11 +23,13 @@ import (
 type targetFlags struct {
 	config string
 	local  bool
+	yes    bool
 }
 
 func (t *targetFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&t.config, "config", "c", "", "`file` that says against what (default: the local ElastiCache of this folder)")
+	f.BoolVar(&t.yes, "yes", false, "answer every question with yes (this version asks none)")
 	f.BoolVar(&t.local, "local", false, "start a local ElastiCache for this command alone, and remove it afterwards")
 }
 
@@ -119,9 +121,10 @@ func (s *scenarioFlags) read(cmd *cobra.Command, path string) (*scenario.Scenari
 }
 
 // options puts together what run needs.
-func (a *against) options(sc *scenario.Scenario) run.Options {
+func (a *against) options(sc *scenario.Scenario) (run.Options, *stderrNotes) {
+	notes := newNotes()
 	return run.Options{
-		Scenario: sc, Config: a.config, Local: a.local, Versions: versions(), Notes: newNotes(),
+		Scenario: sc, Config: a.config, Local: a.local, Versions: versions(), Notes: notes,
 		NodeName: func(addr string) string { return a.names[addr] },
-	}
+	}, notes
 }

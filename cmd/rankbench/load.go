@@ -38,6 +38,12 @@ func newLoadCommand() *cobra.Command {
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error { return runLoad(cmd, o, a[0]) },
 	}
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and touch nothing")
+	return cmd
+}
+
+func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	o.target.add(cmd)
 	o.scenario.add(cmd)
 	f := cmd.Flags()
@@ -46,8 +52,6 @@ func newLoadCommand() *cobra.Command {
 	f.StringVar(&o.metrics, "metrics-addr", "", "serve Prometheus metrics on this `address`, such as 127.0.0.1:9121")
 	f.VarP(&o.output, "output", "o", "what goes to stdout: the lines and a summary, or the summary as one JSON document")
 	f.BoolVar(&o.populate, "populate", false, "fill the ranking first where it is not right")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and touch nothing")
-	return cmd
 }
 
 func runLoad(cmd *cobra.Command, o loadOptions, path string) (err error) {
@@ -59,7 +63,7 @@ func runLoad(cmd *cobra.Command, o loadOptions, path string) (err error) {
 		return err
 	}
 	if o.dryRun {
-		return describe(cmd, o.target, sc)
+		return describe(o.target, sc, o.output)
 	}
 	ctx := cmd.Context()
 	t, err := o.target.open(ctx, cmd, sc)
@@ -67,7 +71,8 @@ func runLoad(cmd *cobra.Command, o loadOptions, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	ro := t.options(sc)
+	ro, notes := t.options(sc)
+	defer notes.stop()
 	ro.Out, ro.Interval, ro.Metrics = o.out, o.interval, o.metrics
 	ro.Populate = o.populate || o.target.local
 	ro.Lines = linesTo(o.output)
@@ -87,16 +92,19 @@ func loadAndPrint(ctx context.Context, ro run.Options, o output) error {
 	if folder == "" {
 		return failed
 	}
-	if err := print(s, o); err != nil {
+	if err := printSummary(s, o); err != nil {
 		return errors.Join(failed, err)
 	}
 	fmt.Fprintf(os.Stderr, "results: %s\n", folder)
-	return errors.Join(failed, run.Verdict(s))
+	if failed != nil {
+		return failed
+	}
+	return run.Verdict(s)
 }
 
-func print(s result.Summary, o output) error {
+func printSummary(s result.Summary, o output) error {
 	if o == outputJSON {
-		return report.JSON(os.Stdout, s)
+		return result.EncodeJSON(os.Stdout, s)
 	}
 	return report.Text(os.Stdout, s)
 }

@@ -5,32 +5,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rankbench/rankbench/internal/result"
 	"github.com/rankbench/rankbench/internal/run"
 	"github.com/rankbench/rankbench/internal/scenario"
 )
 
 func newPlanCommand() *cobra.Command {
-	var t targetFlags
-	var s scenarioFlags
+	o := loadOptions{output: outputText, dryRun: true}
 	cmd := &cobra.Command{
 		Use:   "plan SCENARIO",
 		Short: "Print what load would do, touching nothing",
-		Args:  args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, a []string) error {
-			sc, err := s.read(cmd, a[0])
-			if err != nil {
-				return err
-			}
-			return describe(cmd, t, sc)
-		},
+		Long: "Prints what load would do with the same flags: it reads the scenario and the config, and\n" +
+			"connects to nothing.",
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error { return runLoad(cmd, o, a[0]) },
 	}
-	t.add(cmd)
-	s.add(cmd)
+	o.addFlags(cmd)
 	return cmd
 }
 
 // describe prints the plan. It reads files, and connects to nothing.
-func describe(_ *cobra.Command, t targetFlags, sc *scenario.Scenario) error {
+func describe(t targetFlags, sc *scenario.Scenario, out output) error {
 	o := run.Options{Scenario: sc}
 	if t.config != "" {
 		a, err := readConfig(t.config)
@@ -41,5 +36,12 @@ func describe(_ *cobra.Command, t targetFlags, sc *scenario.Scenario) error {
 	} else if a, err := localOfFolder(); err == nil && !t.local {
 		o.Config = a.config
 	}
-	return run.Describe(os.Stdout, o)
+	p, err := run.Describe(o)
+	if err != nil {
+		return err
+	}
+	if out == outputJSON {
+		return result.EncodeJSON(os.Stdout, p)
+	}
+	return p.Text(os.Stdout)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankbench/rankbench/internal/populate"
+	"github.com/rankbench/rankbench/internal/result"
 	"github.com/rankbench/rankbench/internal/run"
 )
 
@@ -17,6 +17,7 @@ type populateOptions struct {
 	target   targetFlags
 	scenario scenarioFlags
 	force    bool
+	dryRun   bool
 	output   output
 }
 
@@ -35,6 +36,7 @@ func newPopulateCommand() *cobra.Command {
 	o.target.add(cmd)
 	o.scenario.add(cmd)
 	cmd.Flags().BoolVar(&o.force, "force", false, "remove a ranking that rankbench made, and fill it again")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what load would do with the scenario, and touch nothing")
 	cmd.Flags().VarP(&o.output, "output", "o", "what goes to stdout")
 	return cmd
 }
@@ -44,28 +46,24 @@ func runPopulate(cmd *cobra.Command, o populateOptions, path string) (err error)
 	if err != nil {
 		return err
 	}
+	if o.dryRun {
+		return describe(o.target, sc, o.output)
+	}
 	t, err := o.target.open(cmd.Context(), cmd, sc)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	r, err := run.Populate(cmd.Context(), t.options(sc), o.force)
+	ro, notes := t.options(sc)
+	defer notes.stop()
+	r, err := run.Populate(cmd.Context(), ro, o.force)
 	if err != nil {
 		return err
 	}
 	if o.output == outputJSON {
-		return printJSON(os.Stdout, r)
+		return result.EncodeJSON(os.Stdout, r)
 	}
 	return printReport(os.Stdout, sc.Ranking.Key, r)
-}
-
-func printJSON(w io.Writer, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
 }
 
 func printReport(w io.Writer, key string, r populate.Report) error {

@@ -93,6 +93,13 @@ func (n *stderrNotes) Note(format string, args ...any) {
 	fmt.Fprintf(n.w, format+"\n", args...)
 }
 
+// stop ends a bar whose fill did not come to its end.
+func (n *stderrNotes) stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.progress.stop()
+}
+
 func (n *stderrNotes) Progress(done, of int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -6,19 +6,27 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rankbench/rankbench/internal/result"
 )
 
 func newVersionCommand() *cobra.Command {
-	return &cobra.Command{
+	out := outputText
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of rankbench, Go and go-redis",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := versions()
+			if out == outputJSON {
+				return result.EncodeJSON(cmd.OutOrStdout(), v)
+			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "rankbench %s\ngo %s\ngo-redis %s\n", v["rankbench"], v["go"], v["go-redis"])
 			return err
 		},
 	}
+	cmd.Flags().VarP(&out, "output", "o", "what goes to stdout")
+	return cmd
 }
 
 // versions reads what the Go toolchain noted in the binary.

@@ -14,6 +14,7 @@ package analyze
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rankbench/rankbench/internal/result"
 )
@@ -38,6 +39,7 @@ type phase struct {
 	ops, warmup  map[string]*tally
 	claimed      map[string]uint64
 	nodes        *nodeTable
+	client       clientTally
 }
 
 // NewBuilder returns an empty builder for a run.
@@ -69,6 +71,9 @@ func (b *Builder) Add(iv result.Interval) error {
 	}
 	b.addNodes(p, iv)
 	b.client.add(iv, p)
+	if p != nil {
+		p.client.add(iv, p)
+	}
 	return nil
 }
 
@@ -122,18 +127,31 @@ func (b *Builder) Summary(events []result.Event) result.Summary {
 		Version: result.Version, Scenario: b.run.Scenario, Started: b.run.Started,
 		DurationS: b.lastS, Interrupted: b.end != nil && b.end.Interrupted, Complete: b.end != nil,
 		Phases: []result.Phase{}, Outages: []result.Outage{}, Limits: []result.Limit{},
-		Nodes: b.nodes.summary(), Events: events, Client: b.client.summary(b.run.Host.MaxProcs),
+		Nodes: b.nodes.summary(), Events: events, Client: b.client.summary(),
 	}
+	s.Client.Reason = b.bottleneck()
+	s.Client.Bottleneck = s.Client.Reason != ""
 	for _, p := range b.phases {
 		if !p.begun {
 			continue // never reached
 		}
 		s.Phases = append(s.Phases, p.summary())
-		s.Outages = append(s.Outages, p.outages(b.run.OutageThresholdS)...)
+		s.Outages = append(s.Outages, p.outages(b.run.OutageThresholdS, b.client.pauses)...)
 	}
 	s.Limits, s.Verdict = judge(b.run.Limits, s)
 	s.Warnings = b.allWarnings(s)
 	return s
+}
+
+// bottleneck says in which phases the client was the limit, and why, or "".
+func (b *Builder) bottleneck() string {
+	var reasons []string
+	for _, p := range b.phases {
+		if why := p.client.bottleneck(b.run.Host.MaxProcs); why != "" {
+			reasons = append(reasons, p.plan.Name+": "+why)
+		}
+	}
+	return strings.Join(reasons, "; ")
 }
 
 func (p *phase) summary() result.Phase {

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -24,8 +25,7 @@ type clientTally struct {
 	schedP99         []float64
 	slip             *hdr.Histogram
 	pool             result.SelfSample // differences of the measured parts
-	stalled          float64           // longest time the sampler itself was late, seconds
-	stalledAt        float64
+	pauses           []result.Pause
 	gcPause, gcCount float64
 }
 
@@ -41,6 +41,7 @@ func (c *clientTally) add(iv result.Interval, p *phase) {
 		return
 	}
 	c.last = *s
+	c.pauses = append(c.pauses, s.Pauses...)
 	c.maxRSS = max(c.maxRSS, s.RSSBytes)
 	prev := c.prev
 	c.prev = s
@@ -69,9 +70,6 @@ func (c *clientTally) addMeasured(prev, s result.SelfSample) {
 	c.pool.PoolTimeout += s.PoolTimeout - min(prev.PoolTimeout, s.PoolTimeout)
 	c.gcPause += s.GCPauseS - prev.GCPauseS
 	c.gcCount += float64(s.GCCycles - prev.GCCycles)
-	if late := s.TickLateUS / 1e6; late > c.stalled {
-		c.stalled, c.stalledAt = late, s.AtS
-	}
 	if h, err := result.DecodeHistogram(s.Slip); err == nil && h != nil {
 		if c.slip == nil {
 			c.slip = h
@@ -81,7 +79,7 @@ func (c *clientTally) addMeasured(prev, s result.SelfSample) {
 	}
 }
 
-func (c *clientTally) summary(maxProcs int) result.Client {
+func (c *clientTally) summary() result.Client {
 	out := result.Client{
 		HostCPUPct: -1, Commands: c.last.Commands, RSSBytes: c.maxRSS,
 		GCCycles: uint64(c.gcCount), GCPauseS: c.gcPause, SchedUSP99: largest(c.schedP99),
@@ -99,9 +97,17 @@ func (c *clientTally) summary(maxProcs int) result.Client {
 	if c.slip != nil {
 		out.SlipUSP99 = float64(c.slip.ValueAtPercentile(99))
 	}
-	out.Reason = c.bottleneck(maxProcs)
-	out.Bottleneck = out.Reason != ""
+	out.Pauses, out.PausedS, out.AddedBySet = len(c.pauses), pausedIn(c.pauses, 0, math.Inf(1)), c.last.AddedBySet
 	return out
+}
+
+// pausedIn is how much of a stretch of time lies in pauses, seconds.
+func pausedIn(pauses []result.Pause, from, to float64) float64 {
+	sum := 0.0
+	for _, p := range pauses {
+		sum += max(0, min(p.ToS, to)-max(p.FromS, from))
+	}
+	return micro(sum)
 }
 
 // poolShare is the share of commands that had to wait for a connection from
@@ -110,7 +116,8 @@ const poolShare = 0.05
 
 // bottleneck says why the figures are the client's rather than the server's,
 // or "": its processors, its host's, or its pool were the limit for at least
-// half of the measured seconds.
+// half of the seconds. It is judged by phase: an operation that saturates the
+// client must not hide behind three that do not.
 func (c *clientTally) bottleneck(maxProcs int) string {
 	full := 0.0
 	for _, u := range c.selfUse {

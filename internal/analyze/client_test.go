@@ -57,7 +57,7 @@ func TestClientIsOfTheMeasuredPartsAlone(t *testing.T) {
 		s.PoolWaits, s.GCCycles, s.SchedP99US = uint64(min(i, 5))*1000, uint64(10+i), 100
 		s.RSSBytes = uint64(1000 + i)
 		if i <= 5 {
-			s.SchedP99US, s.TickLateUS, s.HostCPUPct = 9000, 2e6, 100
+			s.SchedP99US, s.HostCPUPct = 9000, 100
 		}
 	})
 	lines[0] = begin(0, 5, 10) // a warm-up of 5 s
@@ -70,25 +70,52 @@ func TestClientIsOfTheMeasuredPartsAlone(t *testing.T) {
 	if c.Commands != 10_000 || c.RSSBytes != 1010 || !near(c.CPUUSPerCommand, 500) {
 		t.Errorf("commands %d, memory %d, %v µs a command", c.Commands, c.RSSBytes, c.CPUUSPerCommand)
 	}
-	if warned(s, "stood still") {
+	if warned(s, "did not run") {
 		t.Errorf("warnings are %q", s.Warnings)
 	}
 }
 
-func TestToolsOwnLatenessIsWarnedOf(t *testing.T) {
-	late := func(us float64) result.Summary {
-		return summary(t, runOf("set"), selves(func(i int, s *result.SelfSample) {
-			if i == 7 {
-				s.TickLateUS = us
+func TestOutageInWhichRankbenchDidNotRunIsNotTheServices(t *testing.T) {
+	run := runOf("set")
+	run.Limits = []result.RunLimit{{Op: "set", Metric: "outage", Want: 1}}
+	paused := func(pauses ...result.Pause) result.Summary {
+		lines := []result.Interval{begin(0, 0, 10)}
+		for i := 1; i <= 10; i++ {
+			at := float64(i)
+			iv := result.Interval{FromS: at - 1, ToS: at, Self: &result.SelfSample{AtS: at, HostCPUPct: -1}}
+			if i <= 4 || i >= 7 { // no success from 4 s to 6 s
+				n := make([]uint32, 100)
+				for b := range n {
+					n[b] = 1
+				}
+				iv.Cells = []result.Cell{{Op: "set", OK: 100, OKAt: result.Series{From: uint64(i-1) * 100, N: n}}}
 			}
-		})...)
+			if i == 7 {
+				iv.Self.Pauses = pauses
+			}
+			lines = append(lines, iv)
+		}
+		return summary(t, run, append(lines, end(0, 0, 10, nil))...)
 	}
-	if s := late(400_000); !warned(s, "stood still for 0.40 s before 7.0 s") {
+	s := paused(result.Pause{FromS: 4.2, ToS: 5.7})
+	if len(s.Outages) != 1 || s.Outages[0].DurationS != 2 || s.Outages[0].PausedS != 1.5 {
+		t.Fatalf("outages are %+v", s.Outages)
+	}
+	if !s.Limits[0].OK || s.Limits[0].Got != "500ms" {
+		t.Errorf("limit is %+v", s.Limits[0])
+	}
+	if !warned(s, "rankbench itself did not run for 1.50 s in all (1.50 s at 4.2 s)") {
 		t.Errorf("warnings are %q", s.Warnings)
 	}
-	if s := late(240_000); warned(s, "stood still") {
-		t.Errorf("warnings are %q", s.Warnings)
+	if s := paused(); s.Limits[0].OK || warned(s, "did not run") {
+		t.Errorf("without a pause: limit %+v, warnings %q", s.Limits[0], s.Warnings)
 	}
+	if s := paused(result.Pause{FromS: 1, ToS: 1.2}); s.Limits[0].OK || warned(s, "did not run") {
+		t.Errorf("short pause elsewhere: limit %+v, warnings %q", s.Limits[0], s.Warnings)
+	}
+}
+
+func TestSlipIsWarnedOf(t *testing.T) {
 	slipped := func(us int64) result.Summary {
 		return summary(t, runOf("set"), selves(func(i int, s *result.SelfSample) { s.Slip = histogram(us, 100) })...)
 	}

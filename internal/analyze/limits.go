@@ -142,11 +142,13 @@ func ran(op string, phases []result.Phase) bool {
 	return slices.ContainsFunc(phases, func(p result.Phase) bool { _, ok := p.Ops[op]; return ok })
 }
 
+// longestOutage leaves out what is not the service's: while rankbench itself
+// did not run.
 func longestOutage(op string, outages []result.Outage) float64 {
 	longest := 0.0
 	for _, o := range outages {
 		if o.Op == op {
-			longest = max(longest, o.DurationS)
+			longest = max(longest, micro(o.DurationS-o.PausedS))
 		}
 	}
 	return longest
@@ -159,6 +161,14 @@ func format(metric string, v float64) string {
 	case metricRPS:
 		return fmt.Sprintf("%.1f/s", v)
 	default:
-		return time.Duration(v * float64(time.Second)).Round(time.Microsecond).String()
+		return seconds(v)
 	}
+}
+
+// seconds is a time in seconds, as "8.39s", "60s" or, below one, "2.5ms".
+func seconds(v float64) string {
+	if v >= 1 {
+		return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64) + "s"
+	}
+	return time.Duration(v * float64(time.Second)).Round(time.Microsecond).String()
 }

@@ -12,15 +12,16 @@ import (
 var bucketS = result.BucketWidth.Seconds()
 
 // slowFactor: where operations are naturally rare (one every few seconds), a
-// gap is an outage only from this many times the median gap on, or the gap that
-// the rate asks for. The median, not the mean: a mean would grow with the
-// outage and hide it.
+// gap in which nothing failed is an outage only from this many times the median
+// gap on, or the gap that the rate asks for. The median, not the mean: a mean
+// would grow with the outage and hide it. A gap in which an operation failed is
+// an outage from the threshold on.
 const slowFactor = 5
 
 // outages finds the gaps between successes of each operation that are longer
 // than the threshold, from the beginning of the measured part to its end. A
 // phase that never had a success is one outage.
-func (p *phase) outages(threshold float64) []result.Outage {
+func (p *phase) outages(threshold float64, pauses []result.Pause) []result.Outage {
 	var out []result.Outage
 	for _, op := range p.plan.Ops {
 		t := p.ops[op]
@@ -29,26 +30,34 @@ func (p *phase) outages(threshold float64) []result.Outage {
 		}
 		out = append(out, p.outagesOf(op, t, threshold)...)
 	}
+	for i := range out {
+		out[i].PausedS = pausedIn(pauses, out[i].FromS, out[i].ToS)
+	}
 	return out
 }
 
 func (p *phase) outagesOf(op string, t *tally, threshold float64) []result.Outage {
 	done := slices.Sorted(maps.Keys(t.okAt))
-	threshold = max(threshold, slowFactor*medianGap(t.okAt, done))
+	quiet := max(threshold, slowFactor*medianGap(t.okAt, done))
 	if rate := p.plan.Rates[op]; rate > 0 {
-		threshold = max(threshold, slowFactor/rate)
+		quiet = max(quiet, slowFactor/rate)
 	}
 	var out []result.Outage
+	consider := func(from, to float64, open bool) {
+		gap := micro(to - from)
+		if gap <= threshold {
+			return
+		}
+		if o := p.outage(op, t, from, to, open); gap > quiet || o.Unsent > 0 || len(o.Errors) > 0 {
+			out = append(out, o)
+		}
+	}
 	last := p.from
 	for _, b := range done {
-		if at := micro(float64(b) * bucketS); micro(at-last) > threshold {
-			out = append(out, p.outage(op, t, last, at, false))
-		}
+		consider(last, micro(float64(b)*bucketS), false)
 		last = micro(float64(b+1) * bucketS)
 	}
-	if micro(p.to-last) > threshold {
-		out = append(out, p.outage(op, t, last, p.to, true))
-	}
+	consider(last, p.to, true)
 	return out
 }
 

@@ -3,7 +3,9 @@ package analyze
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/rankbench/rankbench/internal/result"
 )
@@ -12,9 +14,9 @@ import (
 // schedule was not kept by something else.
 const slipLimitUS = 5000
 
-// stallLimitS is from when on a late sampler says that the process, or its
-// host, stood still.
-const stallLimitS = 0.25
+// pausedLimitS is from when on pauses of the process are worth a warning of
+// their own; one in an outage is told in any case.
+const pausedLimitS = 0.25
 
 // allWarnings lists every doubt about the figures.
 func (b *Builder) allWarnings(s result.Summary) []string {
@@ -27,7 +29,8 @@ func (b *Builder) allWarnings(s result.Summary) []string {
 			w = append(w, p.warnings(b.run)...)
 		}
 	}
-	return append(w, b.clientWarnings(s.Client)...)
+	w = append(w, b.clientWarnings(s.Client)...)
+	return append(w, pauseWarning(b.client.pauses, s.Outages)...)
 }
 
 func (b *Builder) clientWarnings(c result.Client) []string {
@@ -42,10 +45,28 @@ func (b *Builder) clientWarnings(c result.Client) []string {
 	if c.SlipUSP99 > slipLimitUS {
 		w = append(w, fmt.Sprintf("the schedule slipped: 1 %% of the operations were sent %.1f ms or more after they were due though a worker was free", c.SlipUSP99/1000))
 	}
-	if b.client.stalled > stallLimitS {
-		w = append(w, fmt.Sprintf("rankbench itself stood still for %.2f s before %.1f s: an outage then is not the service's", b.client.stalled, b.client.stalledAt))
+	if c.AddedBySet > 0 {
+		w = append(w, fmt.Sprintf("%d Sets added a member that was there when the ranking was filled: it lost members (flushed, evicted, or a node that came back empty), and is smaller than the scenario's", c.AddedBySet))
 	}
 	return w
+}
+
+// pauseWarning tells that the tool itself did not run.
+func pauseWarning(pauses []result.Pause, outages []result.Outage) []string {
+	all := pausedIn(pauses, 0, math.Inf(1))
+	inOutage := slices.ContainsFunc(outages, func(o result.Outage) bool { return o.PausedS > 0 })
+	if all < pausedLimitS && !inOutage {
+		return nil
+	}
+	var at []string
+	for _, p := range pauses {
+		if len(at) == 5 {
+			at = append(at, "…")
+			break
+		}
+		at = append(at, fmt.Sprintf("%.2f s at %.1f s", p.ToS-p.FromS, p.FromS))
+	}
+	return []string{fmt.Sprintf("rankbench itself did not run for %.2f s in all (%s): an outage then is not the service's", all, strings.Join(at, ", "))}
 }
 
 func (p *phase) warnings(run result.Run) []string {
@@ -64,11 +85,27 @@ func (p *phase) warnings(run result.Run) []string {
 	if run.ReadFrom == "replica" {
 		w = append(w, p.primaryReads()...)
 	}
+	return append(w, p.lateCounts()...)
+}
+
+// lateCounts: a node that did not answer at the phase's end has counts up to
+// its last answer only.
+func (p *phase) lateCounts() []string {
+	var w []string
+	for _, id := range slices.Sorted(maps.Keys(p.nodes.byID)) {
+		n := p.nodes.byID[id]
+		if p.ended && n.last != nil && n.last.AtS < n.at {
+			w = append(w, fmt.Sprintf("%s: the counts of %s end at %.1f s, when it last answered", p.plan.Name, id, n.last.AtS))
+		}
+	}
 	return w
 }
 
 func (p *phase) opWarnings(op string, t *tally) []string {
 	var w []string
+	if warm := p.warmup[op]; warm != nil && warm.due() > warm.ok {
+		w = append(w, fmt.Sprintf("%s: %d of %d operations of %s failed or were not sent in the warm-up, which no figure and no outage shows", p.plan.Name, warm.due()-warm.ok, warm.due(), op))
+	}
 	if claimed, ok := p.claimed[op]; ok && claimed != t.due() {
 		w = append(w, fmt.Sprintf("%s: %d operations of %s came due, but %d are accounted for: a fault of rankbench", p.plan.Name, claimed, op, t.due()))
 	}

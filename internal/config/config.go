@@ -87,7 +87,7 @@ func (c *Config) String() string {
 	t := c.Target
 	words := append([]string{t.Mode}, t.Addresses...)
 	words = appendSet(words, "primary", t.Primary, "reader", t.Reader, "tls", t.TLS.String(),
-		"username", t.Username, "password_env", t.PasswordEnv, "password_file", t.PasswordFile,
+		"username", t.Username, "password_env", shownVariable(t.PasswordEnv), "password_file", t.PasswordFile,
 		"profile", c.Client.Profile, "read_from", c.Client.ReadFrom)
 	for _, name := range slices.Sorted(maps.Keys(c.Client.Options)) {
 		value := c.Client.Options[name]
@@ -97,6 +97,15 @@ func (c *Config) String() string {
 		words = append(words, name+"="+value)
 	}
 	return strings.Join(words, " ")
+}
+
+// shownVariable hides what is no usual name of a variable: it may be a password
+// in the wrong place.
+func shownVariable(name string) string {
+	if name == "" || usualVariable.MatchString(name) {
+		return name
+	}
+	return "(hidden)"
 }
 
 // String returns what matters of the settings in one word; "" for no TLS.

@@ -17,13 +17,13 @@ import (
 	"syscall"
 )
 
-// DNS: the name did not resolve.
+// DNS says that the name did not resolve.
 func DNS(err error) bool {
 	var e *net.DNSError
 	return errors.As(err, &e)
 }
 
-// TLS: the handshake failed, or the certificate is not the one expected.
+// TLS says that the handshake failed, or the certificate is not the one expected.
 func TLS(err error) bool {
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
@@ -34,19 +34,19 @@ func TLS(err error) bool {
 		errors.As(err, &unknown) || errors.As(err, &host)
 }
 
-// Refused: nothing listens there, or there is no way to it.
+// Refused says that nothing listens there, or there is no way to it.
 func Refused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 }
 
-// Timeout: no answer in time, of a dial, a read, a write or a context.
+// Timeout says that there was no answer in time, of a dial, a read, a write or a context.
 func Timeout(err error) bool {
 	var e net.Error
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, syscall.ETIMEDOUT) || errors.As(err, &e) && e.Timeout()
 }
 
-// Reset: the connection was there and is gone.
+// Reset says that the connection was there and is gone.
 func Reset(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)

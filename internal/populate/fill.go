@@ -35,14 +35,18 @@ func fill(ctx context.Context, s Store, o Options, st *state) error {
 			}
 		})
 	}
-	saved := make(chan error, 1)
+	saved := make(chan struct{})
 	finished := make(chan struct{})
-	go func() { saved <- f.save(ctx, s, finished) }()
+	go func() {
+		err := f.save(ctx, s, finished)
+		if err != nil {
+			cancel(err) // at once: a fill that cannot be resumed is not worth going on with
+		}
+		close(saved)
+	}()
 	wg.Wait()
 	close(finished)
-	if err := <-saved; err != nil {
-		cancel(err)
-	}
+	<-saved
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("fill %q: stopped at %d of %d members (run it again to go on from there): %w",
 			o.Ranking.Key, f.arrived(), o.Ranking.Members, err)

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/rankbench/rankbench/internal/analyze"
@@ -35,14 +32,4 @@ func Summarize(path string) (result.Summary, error) {
 // WriteSummary writes summary.json into a run's folder.
 func WriteSummary(path string, s result.Summary) error {
 	return result.WriteJSON(filepath.Join(path, result.SummaryFile), s)
-}
-
-// JSON writes a summary as one JSON document.
-func JSON(w io.Writer, s result.Summary) error {
-	b, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write summary: %w", err)
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
 }

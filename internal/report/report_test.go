@@ -245,7 +245,7 @@ func TestSummaryOfAFolderIsSummaryJSON(t *testing.T) {
 	}
 	for name, same := range map[string]result.Summary{"read back": read, "made again": summarize(t, path)} {
 		var b bytes.Buffer
-		if err := JSON(&b, same); err != nil || !bytes.Equal(b.Bytes(), file) {
+		if err := result.EncodeJSON(&b, same); err != nil || !bytes.Equal(b.Bytes(), file) {
 			t.Errorf("%s (%v):\n%s", name, err, b.Bytes())
 		}
 	}
@@ -292,7 +292,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestFailedWritesAreTold(t *testing.T) {
 	for name, err := range map[string]error{
-		"text": Text(full{}, everything()), "JSON": JSON(full{}, everything()), "lines": Lines(full{}, Period{}),
+		"text": Text(full{}, everything()), "JSON": result.EncodeJSON(full{}, everything()), "lines": Lines(full{}, Period{}),
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)

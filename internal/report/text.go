@@ -3,7 +3,7 @@
 //
 //  1. Lines are what `rankbench load` prints while it runs.
 //  2. Summarize reads a folder and gives its summary, again if need be.
-//  3. Text prints a summary for people; JSON is the summary itself.
+//  3. Text prints a summary for people; its JSON is the summary itself.
 package report
 
 import (

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // The files of a run's folder.
@@ -40,17 +41,28 @@ type lineFile struct {
 // ErrExists says that the folder holds a run already.
 var ErrExists = errors.New("the folder holds a run already")
 
-// Prepare makes the folder, and makes sure that a run can be written into it:
-// what is wrong with the disk is told before the load, not after it.
-func Prepare(path string) error {
+// Prepare makes the folder, and makes sure that a run of this length can be
+// written into it: what is wrong with the disk is told before the load, not after it.
+func Prepare(path string, length time.Duration) error {
 	if _, err := os.Stat(filepath.Join(path, RunFile)); err == nil {
 		return fmt.Errorf("write results to %s: %w", path, ErrExists)
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
-	return checkRoom(path)
+	if err := checkRoom(path); err != nil {
+		return err
+	}
+	need := uint64(length.Seconds() * lineBytes)
+	if free, known := freeBytes(path); known && free < need {
+		return fmt.Errorf("write results to %s: a run of %s takes about %d MB, and %d MB are free", path, length, need>>20, free>>20)
+	}
+	return nil
 }
+
+// lineBytes is what a second of a run takes on disk at most: 7 kB were measured
+// with four operations and three nodes.
+const lineBytes = 16 << 10
 
 // Create begins a run in a folder that Prepare has made: it writes run.json
 // and opens the others.
@@ -69,7 +81,8 @@ func Create(path string, run Run) (*Folder, error) {
 	return f, nil
 }
 
-// room is what must be free at the start, bytes: some minutes of intervals.
+// room is what is written for a trial, bytes: a disk may say that it has room
+// and yet take nothing (a quota).
 const room = 4 << 20
 
 func checkRoom(path string) error {
@@ -118,15 +131,23 @@ func (f *lineFile) append(v any) error {
 // Close closes the files.
 func (f *Folder) Close() error { return errors.Join(f.intervals.Close(), f.events.Close()) }
 
+// EncodeJSON writes a document as indented JSON, with "<=" as people write it.
+func EncodeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
 // WriteJSON writes a document as indented JSON, whole or not at all: to a
 // temporary file beside it first.
 func WriteJSON(path string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
+	var b bytes.Buffer
+	if err := EncodeJSON(&b, v); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
 	tmp := path + ".tmp"
-	err = os.WriteFile(tmp, append(b, '\n'), 0o644)
+	err := os.WriteFile(tmp, b.Bytes(), 0o644)
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}

@@ -67,7 +67,7 @@ func someRun() Run {
 func folder(t *testing.T, intervals ...Interval) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "results", "run")
-	if err := Prepare(path); err != nil {
+	if err := Prepare(path, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	f, err := Create(path, someRun())
@@ -219,7 +219,7 @@ func TestReadersErrorNamesTheLine(t *testing.T) {
 
 func TestFolderOfARunIsNotWrittenAgain(t *testing.T) {
 	path := folder(t, Interval{ToS: 1})
-	if err := Prepare(path); !errors.Is(err, ErrExists) {
+	if err := Prepare(path, time.Minute); !errors.Is(err, ErrExists) {
 		t.Errorf("Prepare says %v", err)
 	}
 	if got, _ := readIntervals(t, path); len(got) != 1 {
@@ -231,7 +231,7 @@ func TestFolderThatCannotBeWrittenIsToldBeforeTheRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "")
 	for _, path := range []string{file, filepath.Join(file, "run"), filepath.Join(file, "a", "b")} {
-		if err := Prepare(path); err == nil || !strings.HasPrefix(err.Error(), "write results: ") {
+		if err := Prepare(path, time.Minute); err == nil || !strings.HasPrefix(err.Error(), "write results: ") {
 			t.Errorf("Prepare(%s) says %v", path, err)
 		}
 		if _, err := Create(path, someRun()); err == nil {
@@ -243,7 +243,7 @@ func TestFolderThatCannotBeWrittenIsToldBeforeTheRun(t *testing.T) {
 func TestPrepareLeavesNothingInTheFolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b")
 	for range 2 { // a folder that is there already is fine
-		if err := Prepare(path); err != nil {
+		if err := Prepare(path, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}

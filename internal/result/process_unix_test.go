@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // helperEnv makes the test binary a helper instead: "what:folder".
@@ -116,7 +117,7 @@ func prepareOnAFullDisk(folder string) error {
 	if err := limitFiles(1 << 20); err != nil {
 		return err
 	}
-	err := Prepare(folder)
+	err := Prepare(folder, time.Minute)
 	if err == nil || !strings.Contains(err.Error(), "no room for 4 MB") {
 		return fmt.Errorf("prepare says %w", err)
 	}

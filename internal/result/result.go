@@ -55,7 +55,7 @@ type RunPhase struct {
 // RunLimit is a bound the run must meet. Op is empty for a bound on the run.
 type RunLimit struct {
 	Op     string  `json:"op,omitempty"`
-	Metric string  `json:"metric"` // p50, p99, p999, max, outage, errors, unsent, rps, client_bottleneck
+	Metric string  `json:"metric"` // p50, p90, p99, p999, max, outage, errors, unsent, rps, client_bottleneck
 	Want   float64 `json:"want"`   // seconds, a count, or operations a second; at most, rps at least
 }
 
@@ -190,13 +190,20 @@ type SelfSample struct {
 	GCCycles    uint64  `json:"gc_cycles"`
 	GCPauseS    float64 `json:"gc_pause_s"`
 	Goroutines  int     `json:"goroutines"`
-	SchedP99US  float64 `json:"sched_p99_us"`   // Go scheduler: runnable to running, since the last sample
-	TickLateUS  float64 `json:"tick_late_us"`   // how late the sampler itself woke
-	Commands    uint64  `json:"commands"`       // sent by the driver, retries counted; cumulative
-	PoolWaits   uint64  `json:"pool_waits"`     // commands that waited for a connection
-	PoolWaitS   float64 `json:"pool_wait_s"`    // and how long, in all
-	PoolTimeout uint64  `json:"pool_timeouts"`  // gave up waiting
-	Slip        string  `json:"slip,omitempty"` // open loop: sent minus due where a worker was free; histogram, microseconds, this interval
+	SchedP99US  float64 `json:"sched_p99_us"`           // Go scheduler: runnable to running, since the last sample
+	Pauses      []Pause `json:"pauses,omitempty"`       // stretches in which the process did not run, since the last sample
+	AddedBySet  uint64  `json:"added_by_set,omitempty"` // Sets that added a member which must have been there; cumulative
+	Commands    uint64  `json:"commands"`               // sent by the driver, retries counted; cumulative
+	PoolWaits   uint64  `json:"pool_waits"`             // commands that waited for a connection
+	PoolWaitS   float64 `json:"pool_wait_s"`            // and how long, in all
+	PoolTimeout uint64  `json:"pool_timeouts"`          // gave up waiting
+	Slip        string  `json:"slip,omitempty"`         // open loop: sent minus due where a worker was free; histogram, microseconds, this interval
+}
+
+// Pause is a stretch in which rankbench itself did not run.
+type Pause struct {
+	FromS float64 `json:"from_s"`
+	ToS   float64 `json:"to_s"`
 }
 
 // Event is a line of events.ndjson: something with a time that is not load.

@@ -62,7 +62,8 @@ type Outage struct {
 	FromS     float64           `json:"from_s"`
 	ToS       float64           `json:"to_s"`
 	DurationS float64           `json:"duration_s"`
-	Open      bool              `json:"open,omitempty"` // had not ended when the phase did
+	Open      bool              `json:"open,omitempty"`     // had not ended when the phase did
+	PausedS   float64           `json:"paused_s,omitempty"` // of it, rankbench itself did not run: not the service's
 	Errors    map[string]uint64 `json:"errors"`
 	Unsent    uint64            `json:"unsent"`
 }
@@ -109,6 +110,9 @@ type Client struct {
 	PoolWaits       uint64  `json:"pool_waits"`
 	PoolWaitS       float64 `json:"pool_wait_s"`
 	PoolTimeouts    uint64  `json:"pool_timeouts"`
+	Pauses          int     `json:"pauses"`       // how often rankbench itself did not run for 0.1 s or longer
+	PausedS         float64 `json:"paused_s"`     // and how long in all
+	AddedBySet      uint64  `json:"added_by_set"` // Sets that added a member which must have been there
 	Bottleneck      bool    `json:"bottleneck"`
 	Reason          string  `json:"bottleneck_reason,omitempty"`
 }

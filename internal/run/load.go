@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/rankbench/rankbench/internal/analyze"
@@ -65,7 +64,7 @@ func Load(ctx context.Context, o Options) (result.Summary, string, error) {
 	if o.Out == "" {
 		o.Out = DefaultOut(o.Scenario.Name, time.Now())
 	}
-	if err := result.Prepare(o.Out); err != nil {
+	if err := result.Prepare(o.Out, planned(pl)); err != nil {
 		return result.Summary{}, "", fail.WithHint(err, "choose another folder with --out")
 	}
 	s, err := open(ctx, o, pl)
@@ -89,6 +88,15 @@ func removeEmpty(out string) {
 	if parent := filepath.Dir(out); parent == resultsFolder {
 		_ = os.Remove(parent)
 	}
+}
+
+// planned is how long the phases are in all.
+func planned(pl *plan.Plan) time.Duration {
+	var d time.Duration
+	for _, p := range pl.Phases {
+		d += p.End()
+	}
+	return d
 }
 
 // Verdict is the error that stands for what a summary says, or nil: it carries
@@ -122,6 +130,7 @@ func Populate(ctx context.Context, o Options, force bool) (populate.Report, erro
 	if err != nil {
 		return populate.Report{}, err
 	}
+	o.Populate = true
 	server, err := check(ctx, o)
 	if err != nil {
 		return populate.Report{}, err
@@ -138,6 +147,10 @@ func check(ctx context.Context, o Options) (target.Server, error) {
 	if err != nil {
 		return s, err
 	}
+	if s.Upstream != "" && (o.Populate || writes(o.Scenario)) {
+		return s, fail.WithHint(fmt.Errorf("check %s: it is a replica, which cannot be written to", s.Addr),
+			"give the primary's address, "+s.Upstream)
+	}
 	t := o.Scenario.Topology
 	if t == nil || (t.Shards == s.Shards && t.Replicas == s.Replicas) {
 		return s, nil
@@ -145,6 +158,17 @@ func check(ctx context.Context, o Options) (target.Server, error) {
 	return s, fail.WithHint(
 		fmt.Errorf("check %s: it has %d shards and %d replicas, the scenario requires %d and %d", s.Addr, s.Shards, s.Replicas, t.Shards, t.Replicas),
 		fmt.Sprintf("change the target, or the scenario: --set topology.shards=%d --set topology.replicas=%d", s.Shards, s.Replicas))
+}
+
+func writes(sc *scenario.Scenario) bool {
+	for _, p := range sc.Phases {
+		for _, l := range p.Ops {
+			if l.Kind.Writes() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // fillRanking uses a client of its own: filling wants patience, not the
@@ -210,44 +234,4 @@ func phasesOf(sc *scenario.Scenario) []result.RunPhase {
 		out = append(out, rp)
 	}
 	return out
-}
-
-// Describe writes what Load would do, for `rankbench plan`.
-func Describe(w io.Writer, o Options) error {
-	pl, err := plan.Build(o.Scenario)
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	sc := o.Scenario
-	fmt.Fprintf(&b, "scenario %s: %s\n", sc.Name, strings.TrimSpace(sc.About))
-	fmt.Fprintf(&b, "ranking %q: %d members, scores on %d distinct values, seed %d\n", sc.Ranking.Key, sc.Ranking.Members, sc.Ranking.ScoreSpread, sc.Seed)
-	if t := sc.Topology; t != nil {
-		fmt.Fprintf(&b, "requires %d shards with %d replicas each\n", t.Shards, t.Replicas)
-	}
-	if o.Config != nil {
-		fmt.Fprintf(&b, "target: %s\n", o.Config)
-	}
-	at := time.Duration(0)
-	for _, p := range pl.Phases {
-		fmt.Fprintf(&b, "%8s  phase %s: warm-up %s, measured %s\n", at, p.Name, p.Warmup, p.Duration)
-		for _, j := range p.Jobs {
-			fmt.Fprintf(&b, "          %-14s %s\n", j.Kind, describeJob(j))
-		}
-		at += p.End()
-	}
-	fmt.Fprintf(&b, "%8s  end\n", at)
-	for _, l := range sc.Limits {
-		name, want := analyze.Wanted(l)
-		fmt.Fprintf(&b, "limit %s %s\n", name, want)
-	}
-	_, err = io.WriteString(w, b.String())
-	return err
-}
-
-func describeJob(j plan.Job) string {
-	if j.Rate > 0 {
-		return fmt.Sprintf("%g/s by %d workers, patience %s", j.Rate, j.Workers, j.Patience)
-	}
-	return fmt.Sprintf("%d workers, as fast as answers come", j.Workers)
 }

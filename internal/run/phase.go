@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -33,7 +34,7 @@ type phaseRun struct {
 // runPhase runs one phase: a line with all counters before the first
 // operation, a line a second, and one with all counters after the last answer.
 func (s *session) runPhase(ctx context.Context, index int, ph plan.Phase) {
-	nodes := s.observer.Sample(context.WithoutCancel(ctx), s.now)
+	nodes := s.boundaryNodes(ctx)
 	from := s.now()
 	p := &phaseRun{
 		session: s, index: index, phase: ph, from: from, measured: from + ph.Warmup,
@@ -45,7 +46,7 @@ func (s *session) runPhase(ctx context.Context, index int, ph plan.Phase) {
 	claimed, to := p.drive(ctx)
 	p.cut()
 	p.flushLines(min(to, s.now()), to <= p.measured)
-	p.boundary(s.observer.Sample(context.WithoutCancel(ctx), s.now), result.PhaseBoundary{
+	p.boundary(s.boundaryNodes(ctx), result.PhaseBoundary{
 		End: true, MeasuredFromS: p.measured.Seconds(), MeasuredToS: max(to, p.measured).Seconds(), Claimed: claimedByName(ph, claimed),
 	})
 }
@@ -65,11 +66,39 @@ func (p *phaseRun) drive(ctx context.Context) (claimed load.Claimed, to time.Dur
 	done := make(chan struct{})
 	p.background.Go(func() { p.cutUntil(done) })
 	claimed = engine.Run(ctx, p.phase, p.from)
-	done <- struct{}{} // the cutter has stopped when this is taken
+	p.waitUntil(ctx, to) // a slow rate's last operation is long before the end
+	done <- struct{}{}   // the cutter has stopped when this is taken
 	if !unhook() {
 		to = min(to, <-interrupted)
 	}
 	return claimed, to
+}
+
+func (s *session) waitUntil(ctx context.Context, at time.Duration) {
+	timer := time.NewTimer(at - s.now())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// boundaryLimit is how long a phase's beginning and end wait for a node that
+// does not answer, since its counts would be those of another moment.
+const boundaryLimit = 2 * time.Second
+
+// boundaryNodes asks all nodes for their counters, again while one of them
+// does not answer, within a limit: a dead one never will.
+func (s *session) boundaryNodes(ctx context.Context) []result.NodeSample {
+	ctx = context.WithoutCancel(ctx)
+	for began := s.now(); ; {
+		nodes := s.observer.Sample(ctx, s.now)
+		down := slices.ContainsFunc(nodes, func(n result.NodeSample) bool { return !n.Up })
+		if !down || s.now()-began > boundaryLimit {
+			return nodes
+		}
+		s.waitUntil(ctx, s.now()+boundaryLimit/20)
+	}
 }
 
 // cutUntil cuts every second, and where the warm-up ends, until done is written to.
@@ -97,21 +126,17 @@ func (p *phaseRun) nextCut(after time.Duration) time.Duration {
 }
 
 func (p *phaseRun) cutAt(due time.Duration) {
-	late := p.now() - due
-	p.cutLate(late)
+	p.cut()
 	if p.printDue(due) {
 		p.flushLines(p.lastCut, due <= p.measured)
 	}
 }
 
-func (p *phaseRun) cut() { p.cutLate(0) }
-
-// cutLate writes one interval. The tool's own lateness goes with it: a process
-// that stood still must not pass its pause off as the service's.
-func (p *phaseRun) cutLate(late time.Duration) {
+// cut writes one interval.
+func (p *phaseRun) cut() {
 	now := p.now()
 	cells, slip, err := p.recorder.Cut(now)
-	self := p.selfSample(now, late, slip)
+	self := p.selfSample(now, slip)
 	iv := result.Interval{
 		FromS: p.lastCut.Seconds(), ToS: now.Seconds(), Phase: p.index, Cells: cells, Nodes: p.takeNodes(), Self: &self,
 	}
@@ -123,10 +148,10 @@ func (p *phaseRun) cutLate(late time.Duration) {
 	}
 }
 
-func (s *session) selfSample(now, late time.Duration, slip *hdr.Histogram) result.SelfSample {
+func (s *session) selfSample(now time.Duration, slip *hdr.Histogram) result.SelfSample {
 	x := s.sampler.Sample(now)
 	pool := s.client.Pool()
-	x.TickLateUS = float64(late) / float64(time.Microsecond)
+	x.Pauses, x.AddedBySet = s.pauses.Take(), s.client.AddedBySet()
 	x.PoolWaits, x.PoolTimeout, x.PoolWaitS = pool.Waits, pool.Timeouts, pool.WaitSeconds
 	for _, d := range s.client.Drivers() {
 		x.Commands += d.Attempts
@@ -142,7 +167,7 @@ func (s *session) selfSample(now, late time.Duration, slip *hdr.Histogram) resul
 // they are while no operation is in flight.
 func (p *phaseRun) boundary(nodes []result.NodeSample, m result.PhaseBoundary) {
 	now := p.now()
-	self := p.selfSample(now, 0, nil)
+	self := p.selfSample(now, nil)
 	p.takeNodes() // older than these
 	iv := result.Interval{
 		FromS: p.lastCut.Seconds(), ToS: now.Seconds(), Phase: p.index, Nodes: p.withDriver(nodes), Self: &self, Mark: &m,
@@ -174,12 +199,15 @@ func (p *phaseRun) flushLines(to time.Duration, warm bool) {
 	length := (to - p.printed).Seconds()
 	ops := p.window.Close(length)
 	p.printed = to
-	if length <= 0 || len(ops) == 0 {
+	if length <= 0 {
 		return
 	}
-	p.keep(report.Lines(p.o.Lines, report.Period{
-		Wall: p.start.Add(to), Phase: p.phase.Name, Warmup: warm, Seconds: length, Ops: ops,
-	}))
+	for _, j := range p.phase.Jobs { // one that hangs has no outcome, and a line of zeros
+		if _, ok := ops[j.Kind.String()]; !ok {
+			ops[j.Kind.String()] = result.OpSummary{}
+		}
+	}
+	p.lines <- report.Period{Wall: p.start.Add(to), Phase: p.phase.Name, Warmup: warm, Seconds: length, Ops: ops}
 }
 
 func claimedByName(ph plan.Phase, c load.Claimed) map[string]uint64 {

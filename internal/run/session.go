@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/rankbench/rankbench/internal/observe"
 	"github.com/rankbench/rankbench/internal/plan"
 	"github.com/rankbench/rankbench/internal/populate"
+	"github.com/rankbench/rankbench/internal/report"
 	"github.com/rankbench/rankbench/internal/result"
 	"github.com/rankbench/rankbench/internal/self"
 	"github.com/rankbench/rankbench/internal/target"
@@ -37,6 +40,10 @@ type session struct {
 	mu     sync.Mutex          // guards nodes and the folder's events
 	nodes  []result.NodeSample // newest, not yet written
 	failed error               // first failure to write
+
+	pauses  self.Pauses
+	lines   chan report.Period // to be printed
+	printed chan struct{}      // closed when all are
 
 	background sync.WaitGroup
 	stop       context.CancelFunc // of the background
@@ -70,9 +77,11 @@ func begin(ctx context.Context, o Options, pl *plan.Plan, metrics net.Listener) 
 		o.Notes.Note("warning: %s", w)
 	}
 	if o.Populate {
-		if err := fillNoted(ctx, o, pl); err != nil {
+		warning, err := fillNoted(ctx, o, pl)
+		if err != nil {
 			return nil, err
 		}
+		server.Warnings = append(server.Warnings, warning...)
 	}
 	client, err := target.Open(o.Config, o.Scenario.Ranking.Key, needOf(pl))
 	if err != nil {
@@ -85,15 +94,19 @@ func begin(ctx context.Context, o Options, pl *plan.Plan, metrics net.Listener) 
 	return s, nil
 }
 
-func fillNoted(ctx context.Context, o Options, pl *plan.Plan) error {
+func fillNoted(ctx context.Context, o Options, pl *plan.Plan) (warnings []string, err error) {
 	r, err := fillRanking(ctx, o, pl, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !r.AlreadyRight {
 		o.Notes.Note("filled %q: %d members in %.1f s (%.0f/s)", o.Scenario.Ranking.Key, r.Members, r.Seconds, r.MembersPerSec)
 	}
-	return nil
+	if r.Replicas < r.ReplicasWanted {
+		warnings = append(warnings, fmt.Sprintf("only %d of %d replicas have all members: reads may miss some", r.Replicas, r.ReplicasWanted))
+		o.Notes.Note("warning: %s", warnings[0])
+	}
+	return warnings, nil
 }
 
 func (s *session) prepare(ctx context.Context, server target.Server) error {
@@ -170,6 +183,22 @@ func (s *session) startBackground() {
 		s.expose(ctx)
 	}
 	s.background.Go(func() { s.observer.Watch(ctx, cutEvery, s.now, s.keepNodes, s.event) })
+	s.background.Go(func() { s.pauses.Watch(ctx, s.now) })
+	s.lines, s.printed = make(chan report.Period, waitingLines), make(chan struct{})
+	go s.print()
+}
+
+// waitingLines is how many intervals may wait for a screen that has been
+// stopped (^S), before the cuts wait, too.
+const waitingLines = 1000
+
+// print writes the lines of the intervals, beside the cuts: a screen that does
+// not take them must not keep the intervals from the disk.
+func (s *session) print() {
+	defer close(s.printed)
+	for p := range s.lines {
+		s.keep(report.Lines(s.o.Lines, p))
+	}
 }
 
 func (s *session) expose(ctx context.Context) {
@@ -202,11 +231,22 @@ func (s *session) takeNodes() []result.NodeSample {
 	return s.withDriver(nodes)
 }
 
+// withDriver adds the driver's counters to the nodes. An endpoint that is no
+// node's address (a DNS name) gets a row of its own.
 func (s *session) withDriver(nodes []result.NodeSample) []result.NodeSample {
 	drivers := s.client.Drivers()
 	for i := range nodes {
 		if d, ok := drivers[nodes[i].Addr]; ok {
 			nodes[i].Driver = &d
+			delete(drivers, nodes[i].Addr)
+		}
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	for _, addr := range slices.Sorted(maps.Keys(drivers)) {
+		if d := drivers[addr]; d.Attempts > 0 {
+			nodes = append(nodes, result.NodeSample{AtS: nodes[0].AtS, ID: addr, Addr: addr, Up: true, Role: "endpoint", Driver: &d})
 		}
 	}
 	return nodes
@@ -248,6 +288,8 @@ func (s *session) run(ctx context.Context) (interrupted bool) {
 func (s *session) close(interrupted bool) error {
 	s.stop()
 	s.background.Wait()
+	close(s.lines)
+	<-s.printed
 	now := s.now().Seconds()
 	s.write(result.Interval{FromS: now, ToS: now, Phase: -1, End: &result.RunEnd{Interrupted: interrupted}})
 	return errors.Join(s.failed, s.folder.Close(), s.observer.Close(), s.client.Close())

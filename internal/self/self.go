@@ -3,13 +3,17 @@
 // load, of Redis, or of when the client is a bottleneck.
 //
 //  1. New remembers where the process stands; what it used before is not the run's.
+//
 //  2. Sample reads the process (CPU, memory), the host (CPU) and the Go runtime
 //     (collections, scheduler) and returns totals since New, or, where a total
 //     means nothing, what was since the sample before.
+//
 //  3. Host describes the machine, once.
 //
-// The pool's figures, the slip and the sampler's own lateness are filled in by
-// those who know them.
+//  4. Pauses finds the stretches in which the process did not run at all.
+//
+// The pool's figures, the slip and the added members are filled in by those who
+// know them.
 package self
 
 import (
@@ -62,7 +66,7 @@ func New() (*Sampler, error) {
 // Sample returns what there is to see at offset now. CPUSeconds, GCCycles and
 // GCPauseS are since New; HostCPUPct (0 to 100, all processors together) and
 // SchedP99US are since the last Sample, or New. HostCPUPct is -1 where unknown;
-// what else cannot be read is 0. TickLateUS, Slip and the pool's figures are
+// what else cannot be read is 0. Slip and the pool's figures are
 // left to others.
 func (s *Sampler) Sample(now time.Duration) result.SelfSample {
 	s.mu.Lock()

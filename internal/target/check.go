@@ -28,7 +28,12 @@ type Server struct {
 	Version  string // such as "redis 7.0.15" or "valkey 8.1.0"
 	Shards   int
 	Replicas int // of the shard that holds the key
+	// Upstream is the primary's address where the address given, of a server
+	// that is not clustered, is a replica's: it cannot be written to. Else "".
+	Upstream string
 	Warnings []string
+
+	nodes []string // announced addresses of the shard that holds the key, primary first; cluster mode
 }
 
 // Check looks at the target without changing anything: can it be reached with
@@ -57,6 +62,9 @@ func Check(ctx context.Context, cfg *config.Config, key string) (Server, error) 
 		return s, err
 	}
 	if err := s.readTopology(ctx, rdb, cfg.Target.Mode, key); err != nil {
+		return s, err
+	}
+	if err := s.reach(ctx, cfg, tc, secret); err != nil {
 		return s, err
 	}
 	s.Warnings = append(s.Warnings, checkReads(ctx, rdb, cfg)...)
@@ -133,50 +141,6 @@ func checkMode(mode, addr string, info map[string]string) error {
 	case mode != config.Cluster && clustered:
 		return fail.WithHint(fmt.Errorf("connect to %s: the server is in cluster mode, the config says it is not", addr),
 			"set target.mode to cluster, with the configuration endpoint (or any node) in target.addresses")
-	}
-	return nil
-}
-
-func (s *Server) readTopology(ctx context.Context, rdb *redis.Client, mode, key string) error {
-	if mode != config.Cluster {
-		info, err := rdb.Info(ctx, "replication").Result()
-		if err != nil {
-			return fmt.Errorf("read the replication of %s: %w", s.Addr, err)
-		}
-		s.Shards = 1
-		_, err = fmt.Sscan(parseInfo(info)["connected_slaves"], &s.Replicas)
-		if err != nil {
-			return fmt.Errorf("read the replication of %s: %w", s.Addr, err)
-		}
-		return nil
-	}
-	return s.readSlots(ctx, rdb, key)
-}
-
-func (s *Server) readSlots(ctx context.Context, rdb *redis.Client, key string) error {
-	slots, err := rdb.ClusterSlots(ctx).Result()
-	if err != nil {
-		return fmt.Errorf("read the slots of %s: %w", s.Addr, err)
-	}
-	slot, err := rdb.ClusterKeySlot(ctx, key).Result()
-	if err != nil {
-		return fmt.Errorf("read the slots of %s: %w", s.Addr, err)
-	}
-	primaries := map[string]bool{}
-	covered := false
-	for _, r := range slots {
-		if len(r.Nodes) == 0 {
-			continue
-		}
-		primaries[r.Nodes[0].ID+r.Nodes[0].Addr] = true
-		if int64(r.Start) <= slot && slot <= int64(r.End) {
-			covered, s.Replicas = true, len(r.Nodes)-1
-		}
-	}
-	s.Shards = len(primaries)
-	if !covered {
-		return fail.WithHint(fmt.Errorf("read the slots of %s: no node serves slot %d, which holds the key %q", s.Addr, slot, key),
-			"the cluster is not complete; look at CLUSTER NODES")
 	}
 	return nil
 }

@@ -88,6 +88,9 @@ func (s *Store) Scores(ctx context.Context, members []string) (scores []float64,
 	}
 	args := append([]any{"zmscore", s.key}, toAny(members)...)
 	values, err := p.Do(ctx, args...).Slice()
+	if err != nil && redis.HasErrorPrefix(err, "unknown command") {
+		return scoresOneByOne(ctx, p, s.key, members)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,6 +100,23 @@ func (s *Store) Scores(ctx context.Context, members []string) (scores []float64,
 			return nil, nil, err
 		}
 		scores, ok = append(scores, score), append(ok, found)
+	}
+	return scores, ok, nil
+}
+
+// scoresOneByOne is Scores for servers before Redis 6.2.
+func scoresOneByOne(ctx context.Context, p *redis.Client, key string, members []string) (scores []float64, ok []bool, err error) {
+	cmds, err := p.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, m := range members {
+			pipe.ZScore(ctx, key, m)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, nil, err
+	}
+	for _, c := range cmds {
+		scores, ok = append(scores, c.(*redis.FloatCmd).Val()), append(ok, c.Err() == nil)
 	}
 	return scores, ok, nil
 }

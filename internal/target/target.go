@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -34,6 +35,7 @@ type Client struct {
 	cmdable redis.UniversalClient // the same connections, for single commands
 	nodes   *nodes
 	key     string
+	added   atomic.Uint64
 }
 
 // Open makes a client for the ranking's key. It connects to nothing yet.
@@ -107,7 +109,7 @@ func openPair(open func(string) (*redis.Client, error), write, read, from string
 }
 
 // Worker returns the load's target for one worker.
-func (c *Client) Worker(index int) *Worker { return newWorker(c.backend, c.key, index) }
+func (c *Client) Worker(index int) *Worker { return newWorker(c.backend, c.key, index, &c.added) }
 
 // Warm makes the driver learn the topology, and which commands are reads,
 // before the workers do so all at once.
@@ -127,6 +129,10 @@ func (c *Client) Effective() map[string]any { return c.backend.options() }
 
 // Drivers returns what the driver did on each node since Open, by address.
 func (c *Client) Drivers() map[string]result.DriverSample { return c.nodes.samples() }
+
+// AddedBySet returns how many Sets added a member that must have been there: the
+// ranking has lost members since it was filled.
+func (c *Client) AddedBySet() uint64 { return c.added.Load() }
 
 // Pool is the driver's connection pools, all nodes together, since Open.
 type Pool struct {

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -17,6 +18,7 @@ type Worker struct {
 	backend backend
 	key     string
 	ctx     *opContext
+	added   *atomic.Uint64 // Sets that added a member; shared, but hardly ever used
 
 	member, bound string // arguments of the single commands, set before each
 	score         float64
@@ -35,8 +37,8 @@ type Worker struct {
 
 var _ load.Target = (*Worker)(nil)
 
-func newWorker(b backend, key string, index int) *Worker {
-	w := &Worker{backend: b, key: key, ctx: &opContext{Context: context.Background(), stripe: index}}
+func newWorker(b backend, key string, index int, added *atomic.Uint64) *Worker {
+	w := &Worker{backend: b, key: key, added: added, ctx: &opContext{Context: context.Background(), stripe: index}}
 	w.set = redis.NewIntCmd(w.ctx, "zadd", key, &w.score, &w.member)
 	w.get = redis.NewFloatCmd(w.ctx, "zscore", key, &w.member)
 	w.above = redis.NewIntCmd(w.ctx, "zcount", key, &w.bound, "+inf")
@@ -73,11 +75,20 @@ func (w *Worker) run(op *ranking.Op) (ranking.Reply, error) {
 	}
 }
 
-// doSet: ZADD key score member.
+// doSet: ZADD key score member. An answer of 1 says that the member was added:
+// it was not there, though it must have been. The Set itself is none the worse
+// for it; it is counted, and told.
 func (w *Worker) doSet(op *ranking.Op) (ranking.Reply, error) {
 	w.member, w.score = op.Member, op.Score
 	w.set.SetErr(nil)
-	return ranking.Reply{Found: true}, w.backend.write(w.ctx, w.set)
+	if err := w.backend.write(w.ctx, w.set); err != nil {
+		return ranking.Reply{}, err
+	}
+	added := w.set.Val() > 0
+	if added {
+		w.added.Add(1)
+	}
+	return ranking.Reply{Rows: 1, Found: !added}, nil
 }
 
 // doGet: ZSCORE key member, then ZCOUNT key (score +inf; the rank is the count plus 1.
