@@ -128,13 +128,24 @@ func outagesText(b *strings.Builder, outages []result.Outage) {
 		if o.Open {
 			to = "not ended"
 		}
-		errs := classes(o.Errors)
-		if o.Unsent > 0 {
-			errs = strings.TrimPrefix(fmt.Sprintf("%s, unsent %d", errs, o.Unsent), ", ")
-		}
-		t.AppendRow(table.Row{o.Op, o.Phase, fmt.Sprintf("%.2f s", o.FromS), to, fmt.Sprintf("%.2f s", o.DurationS), errs})
+		t.AppendRow(table.Row{o.Op, o.Phase, fmt.Sprintf("%.2f s", o.FromS), to, fmt.Sprintf("%.2f s", o.DurationS), charged(o)})
 	}
 	t.Render()
+}
+
+// charged is what an outage is charged with.
+func charged(o result.Outage) string {
+	var parts []string
+	if len(o.Errors) > 0 {
+		parts = append(parts, classes(o.Errors))
+	}
+	if o.Unsent > 0 {
+		parts = append(parts, fmt.Sprintf("unsent %d", o.Unsent))
+	}
+	if o.PausedS > 0 {
+		parts = append(parts, fmt.Sprintf("rankbench itself did not run for %.2f s of it", o.PausedS))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func eventsText(b *strings.Builder, events []result.Event) {
