@@ -22,10 +22,11 @@ type gaps struct {
 
 // gap is the time without success of one kind of operation, seconds.
 type gap struct {
-	running bool
-	last    float64 // end of the last success, or when the phase began
-	now     float64 // end of the last interval
-	past    float64 // sum of the gaps that were outages and are over
+	running   bool
+	threshold float64 // from which length on it is an outage
+	last      float64 // end of the last success, or when the phase began
+	now       float64 // end of the last interval
+	past      float64 // sum of the gaps that were outages and are over
 }
 
 func newGaps(info Info) *gaps {
@@ -43,7 +44,7 @@ func (g *gaps) advance(iv result.Interval) {
 	}
 	for op, at := range successes(iv.Cells) {
 		g.follow(op, iv.FromS)
-		g.byOp[op].successes(at, iv.FromS, g.threshold)
+		g.byOp[op].successes(at, iv.FromS)
 	}
 	for _, gap := range g.byOp {
 		gap.now = iv.ToS
@@ -71,13 +72,27 @@ func (g *gaps) follow(op string, at float64) {
 	}
 	if gap := g.byOp[op]; !gap.running && !g.ended && g.phase >= 0 {
 		gap.running, gap.last, gap.now = true, at, at
+		gap.threshold = g.thresholdOf(op)
 	}
+}
+
+// rareFactor: an operation with a low rate is out only from this many times the
+// time between two of them on.
+const rareFactor = 5
+
+func (g *gaps) thresholdOf(op string) float64 {
+	if g.phase < len(g.phases) {
+		if rate := g.phases[g.phase].Rates[op]; rate > 0 {
+			return max(g.threshold, rareFactor/rate)
+		}
+	}
+	return g.threshold
 }
 
 func (g *gaps) end() {
 	g.ended = true
 	for _, gap := range g.byOp {
-		gap.close(gap.now, g.threshold)
+		gap.close(gap.now)
 		gap.running = false
 	}
 }
@@ -113,32 +128,32 @@ func bucketsOf(s result.Series) (at []uint64) {
 
 // successes ends the gap at each success. None ends before from, where the
 // interval begins: that much of the gap may have been told already.
-func (g *gap) successes(buckets []uint64, from, threshold float64) {
+func (g *gap) successes(buckets []uint64, from float64) {
 	if !g.running {
 		return
 	}
 	for _, b := range buckets {
-		g.close(max(float64(b)*bucketSeconds, from), threshold)
+		g.close(max(float64(b)*bucketSeconds, from))
 		g.last = max(g.last, float64(b+1)*bucketSeconds)
 	}
 }
 
 // close adds the gap, if it was an outage, to the past ones.
-func (g *gap) close(at, threshold float64) {
-	if g.running && at-g.last > threshold {
+func (g *gap) close(at float64) {
+	if g.running && at-g.last > g.threshold {
 		g.past += at - g.last
 		g.last = at
 	}
 }
 
 // out is 1 while the gap is an outage.
-func (g *gap) out(threshold float64) float64 {
-	if g.running && g.now-g.last > threshold {
+func (g *gap) out() float64 {
+	if g.running && g.now-g.last > g.threshold {
 		return 1
 	}
 	return 0
 }
 
-func (g *gap) outSeconds(threshold float64) float64 {
-	return g.past + g.out(threshold)*(g.now-g.last)
+func (g *gap) outSeconds() float64 {
+	return g.past + g.out()*(g.now-g.last)
 }

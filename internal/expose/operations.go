@@ -101,8 +101,8 @@ func (o *operations) Collect(ch chan<- prometheus.Metric) {
 		ch <- op.service.metric(o.service, o.begun, valid(name))
 	}
 	for name, g := range o.gaps.byOp {
-		ch <- gauge(o.out, g.out(o.gaps.threshold), valid(name))
-		ch <- counter(o.outSeconds, g.outSeconds(o.gaps.threshold), valid(name))
+		ch <- gauge(o.out, g.out(), valid(name))
+		ch <- counter(o.outSeconds, g.outSeconds(), valid(name))
 	}
 	if p := o.gaps.phase; p >= 0 {
 		ch <- gauge(o.phaseInfo, 1, strconv.Itoa(p), valid(o.gaps.phaseName()))

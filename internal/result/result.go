@@ -173,9 +173,11 @@ type NodeSample struct {
 	Driver *DriverSample `json:"driver,omitempty"`
 }
 
-// DriverSample counts what the load's driver did on one node since the start of the run.
+// DriverSample counts what the load's driver did on one node since the start of
+// the run. In cluster mode every retry and redirect is an attempt; the client of
+// a single endpoint retries within one attempt, which fails if all tries did.
 type DriverSample struct {
-	Attempts uint64 `json:"attempts"` // commands sent, every retry counted
+	Attempts uint64 `json:"attempts"` // commands sent
 	Errors   uint64 `json:"errors"`   // of those, the ones that failed
 	Connects uint64 `json:"connects"`
 }

@@ -101,7 +101,7 @@ type Client struct {
 	CPUPct          float64 `json:"cpu_pct"`      // of one processor
 	HostCPUPct      float64 `json:"host_cpu_pct"` // of all processors; -1 where unknown
 	CPUUSPerCommand float64 `json:"cpu_us_per_command"`
-	Commands        uint64  `json:"commands"` // sent by the driver, retries counted, warm-up included
+	Commands        uint64  `json:"commands"` // sent by the driver (see DriverSample), warm-up included
 	RSSBytes        uint64  `json:"rss_bytes"`
 	GCCycles        uint64  `json:"gc_cycles"`
 	GCPauseS        float64 `json:"gc_pause_s"`

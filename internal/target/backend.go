@@ -35,8 +35,8 @@ type clusterBackend struct {
 	reload bool // ask for the topology again after an error
 }
 
-func newClusterBackend(c *redis.ClusterClient, key string, tuned bool) *clusterBackend {
-	b := &clusterBackend{client: c, key: key, onNode: c.MasterForKey, reload: tuned}
+func newClusterBackend(c *redis.ClusterClient, key string, reload bool) *clusterBackend {
+	b := &clusterBackend{client: c, key: key, onNode: c.MasterForKey, reload: reload}
 	if c.Options().ReadOnly {
 		b.onNode = c.SlaveForKey // honours random and nearest, too
 	}

@@ -34,6 +34,16 @@ func CheckOption(mode, name, value string) error {
 
 var _ config.OptionCheck = CheckOption
 
+// setOptions sets options by their names over what is set already.
+func setOptions(options any, values map[string]string) error {
+	for name, value := range values {
+		if err := setOption(options, name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // setOption sets one option of *redis.ClusterOptions or *redis.Options by its
 // name in snake case: conn_max_lifetime is ConnMaxLifetime.
 func setOption(options any, name, value string) error {

@@ -43,10 +43,8 @@ func clusterOptions(cfg *config.Config, need Need, tc *tls.Config) (*redis.Clust
 	if cfg.Client.Profile == config.Raw {
 		o.MaxRedirects = -1
 	}
-	for name, value := range cfg.Client.Options {
-		if err := setOption(o, name, value); err != nil {
-			return nil, err
-		}
+	if err := setOptions(o, cfg.Client.Options); err != nil {
+		return nil, err
 	}
 	if cfg.Client.Profile != config.DriverDefaults {
 		o.Dialer = dialer{tc, o.DialTimeout}.dial
@@ -88,10 +86,8 @@ func singleOptions(cfg *config.Config, addr string, need Need, tc *tls.Config) (
 	if cfg.Client.Profile == config.Raw {
 		o.MaxRetries = -1
 	}
-	for name, value := range cfg.Client.Options {
-		if err := setOption(o, name, value); err != nil {
-			return nil, err
-		}
+	if err := setOptions(o, cfg.Client.Options); err != nil {
+		return nil, err
 	}
 	if cfg.Client.Profile != config.DriverDefaults {
 		o.Dialer = dialer{tc, o.DialTimeout}.dial

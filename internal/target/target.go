@@ -68,7 +68,7 @@ func openCluster(cfg *config.Config, key string, need Need, tc *tls.Config, secr
 	rdb := redis.NewClusterClient(o)
 	c := &Client{cmdable: rdb, nodes: &nodes{}, key: key}
 	rdb.OnNewNode(c.nodes.watch)
-	c.backend = newClusterBackend(rdb, key, cfg.Client.Profile == config.Tuned)
+	c.backend = newClusterBackend(rdb, key, cfg.Client.Profile != config.DriverDefaults)
 	return c, nil
 }
 
