@@ -212,7 +212,7 @@ func describe(o Options, server target.Server, driver map[string]any, host resul
 			},
 		},
 		ReadFrom: o.Config.Client.ReadFrom, Local: o.Local, Phases: phasesOf(o.Scenario), Limits: o.Scenario.Limits,
-		Versions: versions, Host: host, Seed: o.Scenario.Seed, Started: started,
+		Versions: versions, Host: host, Seed: o.Scenario.Seed, Started: started.UTC(),
 		Clock: "offsets from started on the monotonic clock", IntervalS: cutEvery.Seconds(),
 		OutageThresholdS: o.Scenario.OutageThreshold.Seconds(), Warnings: server.Warnings,
 	}

@@ -79,7 +79,8 @@ func TestPhasesFollowOneAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := s.Phases[0], s.Phases[1]; a.ToS-a.FromS < 1.5 || b.FromS < a.ToS {
+	const rounding = 1e-6 // of offsets as seconds
+	if a, b := s.Phases[0], s.Phases[1]; a.ToS-a.FromS < 1.5-rounding || b.FromS < a.ToS {
 		t.Errorf("phases from %.3f s to %.3f s, and from %.3f s", a.FromS, a.ToS, b.FromS)
 	}
 }
