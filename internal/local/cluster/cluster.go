@@ -1,17 +1,24 @@
 // Package cluster runs real redis-server (or valkey-server) processes on
-// loopback as one Redis Cluster of N shards with M replicas each, shaped and
-// named as ElastiCache shapes and names a replication group. It knows processes,
-// ports and CLUSTER commands; it does not know the ElastiCache API, DNS names or
-// what load will come.
+// loopback as one Redis Cluster of N shards with M replicas each, or as one
+// primary with replicas, shaped and named as ElastiCache shapes and names a
+// replication group, and changes it while it serves. It knows processes,
+// addresses, certificates and CLUSTER commands; it does not know the ElastiCache
+// API, DNS names, when ElastiCache does what, or what load will come.
 //
 // Start does, in this order:
 //
 //  1. sweep: remove what runs whose process was killed have left (sweep.go)
 //  2. claim: make the cluster's folder, with its owner's name in it (dir.go)
-//  3. bring up: one process a node, each on a free port, all of them children of
-//     one locked thread so that they die with this process (spawn.go, node.go)
+//  3. bring up: one process a node, each at a free address, all of them children
+//     of one locked thread so that they die with this process (spawn.go, launch.go)
 //  4. form: give out slots and epochs, introduce the nodes, attach replicas (form.go)
 //  5. wait until every node would tell a client the same, complete topology (ready.go)
+//
+// Then the cluster can be changed: Promote (promote.go), Replace (replace.go),
+// Reboot (reboot.go), AddReplica and AddShard (grow.go), Move (move.go,
+// migrate.go), Remove and RemoveShard (shrink.go). Each returns when all nodes that
+// can be reached agree on what it has done. A node counts as reachable if its
+// process runs, is not stopped by a signal and answers within a second.
 //
 // A node that dies takes nobody with it: its death is told on Options.Log.
 package cluster
@@ -21,51 +28,59 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
-	"syscall"
 	"time"
 )
 
-const (
-	// readyWithin bounds Start when its context has no deadline. A cluster of
-	// three shards needs 2 to 4 s; the rest is for a crowded CI machine.
-	readyWithin = 60 * time.Second
-	// politeFor is how long Stop waits after SIGTERM before it sends SIGKILL.
-	politeFor = 3 * time.Second
-)
+// readyWithin bounds Start when its context has no deadline. A cluster of three
+// shards needs 2 to 4 s; the rest is for a crowded CI machine.
+const readyWithin = 60 * time.Second
 
 // ErrStopped is returned for a node of a cluster that has been stopped.
 var ErrStopped = errors.New("the local cluster is stopped")
 
+// errTooOld says that the server has no ACL users.
+var errTooOld = errors.New("redis-server is older than 6.0, the first version with ACL users")
+
 // Node is one redis-server of the cluster. ID and Shard are ElastiCache's names
-// (lb-0001-001, 0001); Addr is host:port; Primary tells the role the node was
-// built with, not the one it has now; PID is 0 while its process is not running.
+// (lb-0001-001, 0001; without cluster mode lb-001, 0001); Addr is Host:Port;
+// Primary tells the role as this package last knew it, from a change it made
+// itself or from Topology; PID is 0 while its process is not running.
 type Node struct {
 	ID      string
 	Shard   string
 	Addr    string
+	Host    string
+	Port    int
 	Primary bool
 	PID     int
 }
 
-// Cluster is a running local cluster. Its methods may be called concurrently.
+// Cluster is a running local cluster. Its methods may be called concurrently;
+// a change of a node that is being changed already is refused.
 type Cluster struct {
 	opts    Options
 	server  Server
 	dir     string
 	log     io.Writer
 	spawner *spawner
-	nodes   []*node // fixed once Start has returned
+	places  places
+	admin   login
+	ca      *authority // nil without TLS
 
-	mu      sync.Mutex
-	owner   owner // the owner file's content
-	ready   bool  // from now on deaths are told
-	stopped bool
+	mu       sync.Mutex
+	nodes    []*node // never changed in place, so that a copy of the slice can be read without mu
+	owner    owner   // the owner file's content
+	children map[*child]bool
+	changes  map[*change]bool
+	moving   int // calls of Move under way
+	stopped  bool
 
-	watchers sync.WaitGroup
-	once     sync.Once
-	stopErr  error
+	changing  sync.WaitGroup // changes under way
+	watchers  sync.WaitGroup
+	callbacks sync.WaitGroup // calls of OnDeath
+	once      sync.Once
+	stopErr   error
 }
 
 // Start runs the cluster o describes and returns when it is ready to serve: all
@@ -80,6 +95,9 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	server, err := FindServer(ctx, o.Binary)
 	if err != nil {
 		return nil, err
+	}
+	if !server.atLeast(6, 0) {
+		return nil, fmt.Errorf("start local cluster: %s is version %s: %w", server.Binary, server.Version, errTooOld)
 	}
 	c, err := build(o, server)
 	if err != nil {
@@ -97,60 +115,62 @@ func build(o Options, server Server) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{
+	c := &Cluster{
 		opts: o, server: server, dir: dir, owner: own,
-		log:     &lockedWriter{w: o.Log},
-		spawner: newSpawner(),
-		nodes:   layOut(o, dir),
-	}, nil
+		log:      &lockedWriter{w: o.Log},
+		spawner:  newSpawner(),
+		places:   newPlaces(o),
+		admin:    login{user: adminUser, password: newPassword()},
+		nodes:    layOut(o, dir),
+		children: map[*child]bool{},
+		changes:  map[*change]bool{},
+	}
+	if o.TLS {
+		if c.ca, err = newAuthority(dir, o.Group); err != nil {
+			return nil, errors.Join(err, c.Stop())
+		}
+		c.admin.tls = c.ca.config()
+	}
+	return c, nil
 }
 
 // bringUp starts the processes and makes one cluster of them.
 func (c *Cluster) bringUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	defer c.hangUp()
 	if err := c.runAll(ctx); err != nil {
 		return err
 	}
 	if err := c.form(ctx); err != nil {
 		return err
 	}
-	return c.becomeReady()
+	return c.settle(c.nodes...)
 }
 
 // runAll starts all nodes. A standalone replica's configuration holds its
-// primary's port, so there the primary has to be up first.
+// primary's address, so there the primary has to be up first.
 func (c *Cluster) runAll(ctx context.Context) error {
-	ports := newPorts(c.opts.Port)
 	if !c.opts.Standalone {
-		return c.run(ctx, c.nodes, ports)
+		return c.run(ctx, c.nodes)
 	}
-	if err := c.run(ctx, c.nodes[:1], ports); err != nil {
+	if err := c.run(ctx, c.nodes[:1]); err != nil {
 		return err
 	}
-	return c.run(ctx, c.nodes[1:], ports)
+	return c.run(ctx, c.nodes[1:])
 }
 
-// becomeReady lets deaths be told from here on. A node that died between the
-// last check and now would be told by nobody, so it is looked for once more.
-func (c *Cluster) becomeReady() error {
+// settle lets the deaths of nodes be told from here on. A node that died between
+// the last check and now would be told by nobody, so it is looked for once more.
+func (c *Cluster) settle(nodes ...*node) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, n := range c.nodes {
+	for _, n := range nodes {
 		if err := n.exited(); err != nil {
 			return err
 		}
+		n.child.settled = true
 	}
-	c.ready = true
 	return nil
-}
-
-// hangUp closes the connections used for forming the cluster.
-func (c *Cluster) hangUp() {
-	for _, n := range c.nodes {
-		n.hangUp()
-	}
 }
 
 // Dir is the folder that holds the nodes' files; it is gone after Stop.
@@ -159,135 +179,36 @@ func (c *Cluster) Dir() string { return c.dir }
 // Server is the program the nodes run.
 func (c *Cluster) Server() Server { return c.server }
 
-// Nodes lists all nodes, shard by shard, the built primary first.
+// CAFile is the PEM file with the certificate of the CA that made the nodes'
+// certificates, "" without TLS. It is gone after Stop.
+func (c *Cluster) CAFile() string {
+	if c.ca == nil {
+		return ""
+	}
+	return c.ca.file
+}
+
+// Nodes lists the present nodes, shard by shard, in the order of their names;
+// after Start the first of each shard is its primary. A node that is being added
+// is listed when it has joined, one that is being removed until it has ended.
 func (c *Cluster) Nodes() []Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	nodes := make([]Node, len(c.nodes))
-	for i, n := range c.nodes {
-		nodes[i] = n.public()
+	nodes := make([]Node, 0, len(c.nodes))
+	for _, n := range c.nodes {
+		if n.standing != joining {
+			nodes = append(nodes, n.public())
+		}
 	}
 	return nodes
 }
 
 // Addrs lists the host:port of all nodes, in the order of Nodes.
 func (c *Cluster) Addrs() []string {
-	addrs := make([]string, len(c.nodes))
-	for i, n := range c.nodes {
-		addrs[i] = n.addr()
+	nodes := c.Nodes()
+	addrs := make([]string, len(nodes))
+	for i, n := range nodes {
+		addrs[i] = n.Addr
 	}
 	return addrs
-}
-
-// Kill ends node id with SIGKILL and returns when its process is gone.
-func (c *Cluster) Kill(id string) error {
-	running, err := c.running(id)
-	if err != nil {
-		return fmt.Errorf("kill %s: %w", id, err)
-	}
-	if err := running.signal(syscall.SIGKILL); err != nil {
-		return fmt.Errorf("kill %s: %w", id, err)
-	}
-	<-running.done
-	return nil
-}
-
-// Signal sends s to node id, for example SIGSTOP to hang it.
-func (c *Cluster) Signal(id string, s os.Signal) error {
-	running, err := c.running(id)
-	if err == nil {
-		err = running.signal(s)
-	}
-	if err != nil {
-		return fmt.Errorf("signal %s: %w", id, err)
-	}
-	return nil
-}
-
-// Restart runs the process of a dead node again, under its own name and port
-// and with its own nodes.conf, and returns when it answers. Its data is gone, as
-// it is when ElastiCache replaces a node; what it becomes (a replica, most
-// likely) is between it and the other nodes.
-func (c *Cluster) Restart(ctx context.Context, id string) error {
-	n, err := c.node(id)
-	if err != nil {
-		return fmt.Errorf("restart %s: %w", id, err)
-	}
-	if err := c.launch(n); err != nil {
-		return fmt.Errorf("restart %s: %w", id, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	if err := c.answers(ctx, n); err != nil {
-		return fmt.Errorf("restart %s: %w", id, err)
-	}
-	return nil
-}
-
-// Stop ends all processes (SIGTERM, after 3 s SIGKILL), waits for them and
-// removes the folder. Further calls return what the first one did.
-func (c *Cluster) Stop() error {
-	c.once.Do(func() { c.stopErr = c.stop() })
-	return c.stopErr
-}
-
-func (c *Cluster) stop() error {
-	for _, running := range c.retire() {
-		// The error is that it has ended already, which is what we want.
-		_ = running.signal(syscall.SIGTERM)
-		_ = running.signal(sigCont) // a hung (SIGSTOPped) node cannot hear SIGTERM
-	}
-	impatience := time.AfterFunc(politeFor, c.killAll)
-	c.watchers.Wait()
-	impatience.Stop()
-	c.spawner.close()
-	if err := os.RemoveAll(c.dir); err != nil {
-		return fmt.Errorf("stop local cluster: %w", err)
-	}
-	return nil
-}
-
-// retire lets no further process start and returns those that run.
-func (c *Cluster) retire() []*child {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stopped = true
-	var running []*child
-	for _, n := range c.nodes {
-		if n.alive() {
-			running = append(running, n.child)
-		}
-	}
-	return running
-}
-
-// killAll is what is left when asking nicely has not helped.
-func (c *Cluster) killAll() {
-	for _, running := range c.retire() {
-		_ = running.signal(syscall.SIGKILL)
-	}
-}
-
-// node finds a node by its name.
-func (c *Cluster) node(id string) (*node, error) {
-	for _, n := range c.nodes {
-		if n.id == id {
-			return n, nil
-		}
-	}
-	return nil, fmt.Errorf("no such node, there are %s to %s", c.nodes[0].id, c.nodes[len(c.nodes)-1].id)
-}
-
-// running finds the process of node id.
-func (c *Cluster) running(id string) (*child, error) {
-	n, err := c.node(id)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !n.alive() {
-		return nil, errors.New("not running")
-	}
-	return n.child, nil
 }

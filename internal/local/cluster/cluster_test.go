@@ -51,6 +51,10 @@ func ownACluster() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	if err := c.AddReplica(context.Background(), c.NextID("0001")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	_ = json.NewEncoder(os.Stdout).Encode(owned{c.Dir(), c.Nodes()})
 	_, _ = io.Copy(io.Discard, os.Stdin) // until killed
 }
@@ -193,7 +197,7 @@ func TestDeathOfANodeIsToldAndTheOthersLive(t *testing.T) {
 	var log buffer
 	c := clustertest.Start(t, cluster.Options{Standalone: true, Replicas: 1, Log: &log})
 	victim, other := c.Nodes()[1], c.Nodes()[0]
-	if err := c.Kill(victim.ID); err != nil {
+	if err := syscall.Kill(victim.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("%s (%s, pid %d) died: signal: killed", victim.ID, victim.Addr, victim.PID)

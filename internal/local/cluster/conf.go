@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -12,8 +13,7 @@ func (c *Cluster) conf(n *node) string {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s %v\n", name, value) }
 
-	set("bind", loopback) // never anything else: there may be no password
-	set("port", n.port)
+	set("bind", n.host) // never anything but loopback: there may be no password
 	set("dir", strconv.Quote(n.dir))
 	set("daemonize", "no")
 	set("save", `""`)
@@ -29,10 +29,6 @@ func (c *Cluster) conf(n *node) string {
 	set("client-output-buffer-limit", "replica 2gb 1gb 120")
 	// The default of 10 s would leave the offset of an idle primary at 0 for as long.
 	set("repl-ping-replica-period", 1)
-	if c.opts.Password != "" {
-		set("requirepass", strconv.Quote(c.opts.Password))
-		set("masterauth", strconv.Quote(c.opts.Password))
-	}
 	if c.server.atLeast(6, 2) {
 		set("set-proc-title", "no") // keeps the file's path in the process list, by which sweep knows its own
 		set("rdb-del-sync-files", "yes")
@@ -40,6 +36,8 @@ func (c *Cluster) conf(n *node) string {
 	if c.server.atLeast(7, 0) {
 		set("shutdown-timeout", 0) // all nodes end together: a primary would wait for replicas that are gone
 	}
+	c.confListen(n, set)
+	c.confACL(set)
 	if c.opts.Standalone {
 		c.confStandalone(n, set)
 	} else {
@@ -48,9 +46,31 @@ func (c *Cluster) conf(n *node) string {
 	return b.String()
 }
 
+// confListen says where n listens, and with TLS how.
+func (c *Cluster) confListen(n *node, set func(string, any)) {
+	if c.ca == nil {
+		set("port", n.port)
+		return
+	}
+	set("port", 0)
+	set("tls-port", n.port)
+	set("tls-cert-file", strconv.Quote(filepath.Join(n.dir, certFile)))
+	set("tls-key-file", strconv.Quote(filepath.Join(n.dir, keyFile)))
+	set("tls-ca-cert-file", strconv.Quote(c.ca.file))
+	set("tls-auth-clients", "no")
+	set("tls-replication", "yes")
+	set("tls-cluster", "yes")
+}
+
 func (c *Cluster) confStandalone(n *node, set func(string, any)) {
-	if !n.primary {
-		set("replicaof", fmt.Sprintf("%s %d", loopback, c.nodes[0].port))
+	if c.opts.OwnHosts {
+		// What the primary lists otherwise is where the connection comes from.
+		set("replica-announce-ip", n.host)
+		// Before 7.0 it lets in nobody but 127.0.0.1, and a replica comes from its own address.
+		set("protected-mode", "no")
+	}
+	if p := c.knownPrimary(n.shard); p != n {
+		set("replicaof", fmt.Sprintf("%s %d", p.host, p.port))
 	}
 }
 
@@ -60,6 +80,10 @@ func (c *Cluster) confCluster(set func(string, any)) {
 	set("cluster-announce-ip", loopback)
 	set("cluster-node-timeout", c.opts.NodeTimeout.Milliseconds())
 	set("cluster-require-full-coverage", yesNo(c.opts.FullCoverage))
+	// Without full coverage the replicas of a dead primary are to go on answering.
+	// They do not by themselves where the others are no majority, as with one or
+	// two shards: they count as cut off then.
+	set("cluster-allow-reads-when-down", yesNo(!c.opts.FullCoverage))
 	// ElastiCache never moves a replica to another shard. Redis does by default
 	// (measured: 5 s after the other shard lost its last one).
 	set("cluster-migration-barrier", 1_000_000)

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"strconv"
 	"sync"
 )
@@ -17,24 +18,29 @@ type Health struct {
 }
 
 // Inspect asks all nodes at once, each for at most a second, and answers in
-// their order. password may be empty.
+// their order. password, of the default user, may be empty.
 func Inspect(ctx context.Context, addrs []string, password string) []Health {
+	return InspectTLS(ctx, addrs, password, nil)
+}
+
+// InspectTLS is Inspect of nodes that listen with TLS.
+func InspectTLS(ctx context.Context, addrs []string, password string, tls *tls.Config) []Health {
 	all := make([]Health, len(addrs))
 	var wg sync.WaitGroup
 	for i, addr := range addrs {
-		wg.Go(func() { all[i] = inspect(ctx, addr, password) })
+		wg.Go(func() { all[i] = inspect(ctx, addr, login{password: password, tls: tls}) })
 	}
 	wg.Wait()
 	return all
 }
 
-func inspect(ctx context.Context, addr, password string) Health {
+func inspect(ctx context.Context, addr string, l login) Health {
 	ctx, cancel := context.WithTimeout(ctx, askTakes)
 	defer cancel()
-	if listens(ctx, addr) != nil {
+	client, err := l.open(ctx, addr)
+	if err != nil {
 		return Health{}
 	}
-	client := connect(addr, password)
 	defer client.Close()
 	info, err := client.Info(ctx).Result()
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 )
@@ -29,8 +28,8 @@ func TestANodeThatFindsItsPortTakenGetsAnother(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = c.Stop() })
-			n, ports := c.nodes[0], newPorts(0)
-			if n.port, err = ports.take(); err != nil {
+			n := c.nodes[0]
+			if n.host, n.port, err = c.places.take(); err != nil {
 				t.Fatal(err)
 			}
 			taken := n.port
@@ -39,8 +38,10 @@ func TestANodeThatFindsItsPortTakenGetsAnother(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			launchAsIs(t, c, n)
-			if err := c.settleOn(t.Context(), n, ports); err != nil {
+			if err := c.runHere(n); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.settleOn(t.Context(), n); err != nil {
 				t.Fatal(err)
 			}
 			if n.port == taken {
@@ -50,32 +51,18 @@ func TestANodeThatFindsItsPortTakenGetsAnother(t *testing.T) {
 	}
 }
 
-// launchAsIs is runOn with the port that n has already.
-func launchAsIs(t *testing.T, c *Cluster, n *node) {
-	t.Helper()
-	if err := os.Mkdir(n.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(n.dir, confFile), []byte(c.conf(n)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.launch(n); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestSharesCoverEverySlotOnceAndEvenly(t *testing.T) {
 	for shards := 1; shards <= 90; shards++ {
 		next := 0
 		for shard := range shards {
-			from, to := share(shard, shards)
-			if from != next {
-				t.Fatalf("%d shards: shard %d begins at %d, want %d", shards, shard, from, next)
+			r := share(shard, shards)
+			if r.First != next {
+				t.Fatalf("%d shards: shard %d begins at %d, want %d", shards, shard, r.First, next)
 			}
-			if size := to - from + 1; size < slots/shards || size > slots/shards+1 {
+			if size := count([]Range{r}); size < slots/shards || size > slots/shards+1 {
 				t.Errorf("%d shards: shard %d has %d slots", shards, shard, size)
 			}
-			next = to + 1
+			next = r.Last + 1
 		}
 		if next != slots {
 			t.Errorf("%d shards end at %d", shards, next)
@@ -95,7 +82,7 @@ func TestPortsAreFreeAndHandedOutOnce(t *testing.T) {
 	}
 	p, seen := newPorts(busy), map[int]bool{}
 	for range 20 {
-		port, err := p.take()
+		_, port, err := p.take()
 		if err != nil {
 			t.Fatal(err)
 		}

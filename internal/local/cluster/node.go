@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -22,22 +20,41 @@ const (
 	tailBytes = 4096
 )
 
+// standing is where a node stands in the cluster.
+type standing int
+
+const (
+	joining standing = iota // being added: not listed yet, and asked nothing
+	member
+	absent  // being replaced or rebooted: listed, but asked nothing
+	leaving // being removed: listed until its process has ended, but asked nothing
+)
+
 // node is one place in the cluster, whichever process fills it.
 type node struct {
-	id      string
-	shard   int // from 0
-	primary bool
-	dir     string
-	port    int           // set before Start returns, then fixed
-	client  *redis.Client // only while the cluster is formed
-	child   *child        // guarded by Cluster.mu; nil before the first launch
+	id    string
+	shard int // from 0
+	dir   string
+	host  string // with port fixed once it is a member
+	port  int
+
+	// Guarded by Cluster.mu.
+	primary   bool     // as last known
+	clusterID string   // CLUSTER MYID; "" without cluster mode and before it has joined
+	standing  standing // only its own change moves a node from member and back
+	child     *child   // nil before the first launch
 }
 
 // child is one process of a node.
 type child struct {
-	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended and been waited for
-	err  error         // how it ended; read after done
+	cmd     *exec.Cmd
+	process Process       // zero if it ended at once
+	done    chan struct{} // closed when it has ended and been waited for
+	err     error         // how it ended; read after done
+
+	// Guarded by Cluster.mu.
+	settled bool // it has been of use: from now on its death is told
+	asked   bool // to end
 }
 
 // exitError says that a node's process ended while it was needed.
@@ -61,17 +78,35 @@ func layOut(o Options, dir string) []*node {
 	var nodes []*node
 	for shard := range o.Shards {
 		for i := range 1 + o.Replicas {
-			id := fmt.Sprintf("%s-%04d-%03d", o.Group, shard+1, i+1)
-			nodes = append(nodes, &node{id: id, shard: shard, primary: i == 0, dir: filepath.Join(dir, id)})
+			n := newNode(o, dir, shard, i+1)
+			n.primary, n.standing = i == 0, member
+			nodes = append(nodes, n)
 		}
 	}
 	return nodes
 }
 
-func (n *node) addr() string { return net.JoinHostPort(loopback, strconv.Itoa(n.port)) }
+// newNode names node number (from 1) of a shard (from 0) as ElastiCache does.
+func newNode(o Options, dir string, shard, number int) *node {
+	id := nodeID(o, shard, number)
+	return &node{id: id, shard: shard, dir: filepath.Join(dir, id), host: loopback}
+}
 
+func nodeID(o Options, shard, number int) string {
+	if o.Standalone {
+		return fmt.Sprintf("%s-%03d", o.Group, number)
+	}
+	return fmt.Sprintf("%s-%s-%03d", o.Group, shardID(shard), number)
+}
+
+// shardID is ElastiCache's name of a shard counted from 0.
+func shardID(shard int) string { return fmt.Sprintf("%04d", shard+1) }
+
+func (n *node) addr() string { return net.JoinHostPort(n.host, strconv.Itoa(n.port)) }
+
+// public is n for others. The caller holds Cluster.mu.
 func (n *node) public() Node {
-	p := Node{ID: n.id, Shard: fmt.Sprintf("%04d", n.shard+1), Addr: n.addr(), Primary: n.primary}
+	p := Node{ID: n.id, Shard: shardID(n.shard), Addr: n.addr(), Host: n.host, Port: n.port, Primary: n.primary}
 	if n.alive() {
 		p.PID = n.child.pid()
 	}
@@ -97,13 +132,6 @@ func (n *node) exited() error {
 		return nil
 	}
 	return &exitError{id: n.id, status: n.child.err, tail: n.tail()}
-}
-
-func (n *node) hangUp() {
-	if n.client != nil {
-		_ = n.client.Close() // nothing is in flight on it
-		n.client = nil
-	}
 }
 
 // tail is the end of what the node has printed, indented.

@@ -10,7 +10,11 @@ import (
 // poll calls check until it is content. It gives up when ctx ends, with check's
 // last complaint, or when the complaint is that a process has ended.
 func poll(ctx context.Context, check func(context.Context) error) error {
-	tick := time.NewTicker(lookEvery)
+	return pollEvery(ctx, lookEvery, check)
+}
+
+func pollEvery(ctx context.Context, every time.Duration, check func(context.Context) error) error {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var complaint error
 	for {
@@ -25,7 +29,7 @@ func poll(ctx context.Context, check func(context.Context) error) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w while waiting: %w", ctx.Err(), complaint)
+			return fmt.Errorf("%w while waiting: %w", context.Cause(ctx), complaint)
 		case <-tick.C:
 		}
 	}

@@ -3,9 +3,8 @@ package cluster
 import (
 	"errors"
 	"math/rand/v2"
-	"net"
 	"os"
-	"strconv"
+	"sync"
 	"time"
 )
 
@@ -21,16 +20,38 @@ const (
 	firstRandom = 10000
 )
 
-// ports hands out ports that nobody listens on, each once. Somebody else may
-// still be faster to bind one: the node then exits and gets another.
+// places hands out addresses that nobody listens on, each to one node at a
+// time. Somebody else may still be faster to bind one: the node then exits and
+// gets another.
+type places interface {
+	take() (host string, port int, err error)
+	release(host string, port int)
+}
+
+var (
+	_ places = (*ports)(nil)
+	_ places = (*hosts)(nil)
+)
+
+// newPlaces are those that o asks for.
+func newPlaces(o Options) places {
+	if o.OwnHosts {
+		return newHosts(o.Port)
+	}
+	return newPorts(o.Port)
+}
+
+// ports hands out ports of 127.0.0.1.
 type ports struct {
-	next int        // next port to try, if a first one was wished for
-	rand *rand.Rand // else
+	first int        // first port to try, if one was wished for
+	rand  *rand.Rand // else
+
+	mu   sync.Mutex
 	used map[int]bool
 }
 
 func newPorts(first int) *ports {
-	p := &ports{next: first, used: map[int]bool{}}
+	p := &ports{first: first, used: map[int]bool{}}
 	if first == 0 {
 		// Not from the scenario's seed: two runs at a time must not try the same ports.
 		p.rand = rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(time.Now().UnixNano())))
@@ -39,35 +60,35 @@ func newPorts(first int) *ports {
 }
 
 // take returns a port that is free together with its bus port.
-func (p *ports) take() (int, error) {
-	for range busOffset {
-		port := p.candidate()
+func (p *ports) take() (string, int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for try := range busOffset {
+		port := p.candidate(try)
 		if port > lastPort {
 			break
 		}
 		if p.used[port] || p.used[port+busOffset] || p.used[port-busOffset] {
 			continue
 		}
-		if free(port) && free(port+busOffset) {
+		if free(loopback, port) && free(loopback, port+busOffset) {
 			p.used[port] = true
-			return port, nil
+			return loopback, port, nil
 		}
 	}
-	return 0, errors.New("no free port whose port+10000 is free too")
+	return "", 0, errors.New("no free port whose port+10000 is free too")
 }
 
-func (p *ports) candidate() int {
+func (p *ports) candidate(try int) int {
 	if p.rand != nil {
 		return firstRandom + p.rand.IntN(busOffset)
 	}
-	p.next++
-	return p.next - 1
+	return p.first + try
 }
 
-func free(port int) bool {
-	l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
-	if err != nil {
-		return false
-	}
-	return l.Close() == nil
+// release takes a port back.
+func (p *ports) release(_ string, port int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.used, port)
 }

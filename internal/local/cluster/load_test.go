@@ -1,0 +1,200 @@
+//go:build unix
+
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rankbench/rankbench/internal/local/cluster"
+)
+
+// load is a writer and a reader beside a change of the cluster.
+type load struct {
+	stop          context.CancelFunc
+	wg            sync.WaitGroup
+	writes, reads atomic.Int64
+
+	mu   sync.Mutex
+	errs []error
+}
+
+// startLoad runs a client that writes to primaries and one that reads from all
+// nodes, both as go-redis is by itself but for looking more often where the nodes are.
+func startLoad(t *testing.T, c *cluster.Cluster) *load {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &load{stop: cancel}
+	t.Cleanup(func() { cancel(); l.wg.Wait() })
+	writer := clusterClient(t, c, false)
+	reader := clusterClient(t, c, true)
+	l.repeat(ctx, time.Millisecond, &l.writes, func(i int) error { return writer.Set(ctx, fmt.Sprint("load:", i%500), i, 0).Err() })
+	l.repeat(ctx, time.Millisecond, &l.reads, func(i int) error { return reader.Get(ctx, fmt.Sprint("load:", i%500)).Err() })
+	l.repeat(ctx, 100*time.Millisecond, new(atomic.Int64), func(int) error { // whoever watches is not to be in the way
+		c.Nodes()
+		_, err := c.Topology(ctx)
+		return err
+	})
+	return l
+}
+
+func (l *load) repeat(ctx context.Context, every time.Duration, done *atomic.Int64, op func(int) error) {
+	l.wg.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for i := 0; ; i++ {
+			err := op(i)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err == nil || errors.Is(err, redis.Nil):
+				done.Add(1)
+			default:
+				l.mu.Lock()
+				l.errs = append(l.errs, err)
+				l.mu.Unlock()
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	})
+}
+
+// check ends the load and wants it to have been served without one error.
+func (l *load) check(t *testing.T) {
+	t.Helper()
+	l.stop()
+	l.wg.Wait()
+	if len(l.errs) > 0 || l.writes.Load() == 0 || l.reads.Load() == 0 {
+		t.Errorf("%d writes, %d reads, %d errors: %v", l.writes.Load(), l.reads.Load(), len(l.errs), errors.Join(l.errs[:min(3, len(l.errs))]...))
+	}
+}
+
+func clusterClient(t *testing.T, c *cluster.Cluster, replicas bool) *redis.ClusterClient {
+	t.Helper()
+	cc := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: c.Addrs(), ReadOnly: replicas, RouteRandomly: replicas,
+		ClusterStateReloadInterval: 500 * time.Millisecond, // by itself only every minute
+	})
+	t.Cleanup(func() { _ = cc.Close() })
+	return cc
+}
+
+// fill writes n keys, a ranking among them.
+func fill(t *testing.T, c *cluster.Cluster, n int) {
+	t.Helper()
+	p := clusterClient(t, c, false).Pipeline()
+	for i := range n {
+		p.Set(t.Context(), fmt.Sprint("key:", i), i, 0)
+		p.ZAdd(t.Context(), "ranking", redis.Z{Score: float64(i), Member: i})
+	}
+	if _, err := p.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents are the keys that fill has written, with a checksum each.
+func contents(t *testing.T, c *cluster.Cluster) map[string]uint32 {
+	t.Helper()
+	all := map[string]uint32{}
+	var mu sync.Mutex
+	err := clusterClient(t, c, false).ForEachMaster(t.Context(), func(ctx context.Context, node *redis.Client) error {
+		keys := slices.Concat(node.Keys(ctx, "key:*").Val(), node.Keys(ctx, "ranking").Val())
+		dumps, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, key := range keys {
+				p.Dump(ctx, key)
+			}
+			return nil
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		for i, dump := range dumps {
+			all[keys[i]] = crc32.ChecksumIEEE([]byte(dump.(*redis.StringCmd).Val()))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// wantSame compares contents.
+func wantSame(t *testing.T, got, want map[string]uint32) {
+	t.Helper()
+	if maps.Equal(got, want) {
+		return
+	}
+	var lost []string
+	for key := range want {
+		if got[key] != want[key] {
+			lost = append(lost, key)
+		}
+	}
+	slices.Sort(lost)
+	t.Errorf("%d of %d keys are lost or changed, the first of them %v; there are %d", len(lost), len(want), lost[:min(5, len(lost))], len(got))
+}
+
+// dbsize asks the node for its number of keys.
+func dbsize(t *testing.T, c *cluster.Cluster, addr string) int64 {
+	t.Helper()
+	admin := c.Admin(addr)
+	defer admin.Close()
+	n, err := admin.DBSize(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// nodeCalled finds a node by its ID.
+func nodeCalled(t *testing.T, c *cluster.Cluster, id string) cluster.Node {
+	t.Helper()
+	nodes := c.Nodes()
+	i := slices.IndexFunc(nodes, func(n cluster.Node) bool { return n.ID == id })
+	if i < 0 {
+		t.Fatalf("there is no %s in %v", id, nodes)
+	}
+	return nodes[i]
+}
+
+// wantTopology compares what Topology says, written as "0001 primary [replicas] slots".
+func wantTopology(t *testing.T, c *cluster.Cluster, want ...string) {
+	t.Helper()
+	shards, err := c.Topology(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range shards {
+		got = append(got, fmt.Sprint(s.ID, " ", s.Primary, " ", s.Replicas, " ", s.Slots))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("topology %q, want %q", got, want)
+	}
+}
+
+// timed logs how long something takes.
+func timed(t *testing.T, what string, do func() error) time.Duration {
+	t.Helper()
+	start := time.Now()
+	if err := do(); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(start)
+	t.Logf("%s took %v", what, took.Round(time.Millisecond))
+	return took
+}
