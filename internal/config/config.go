@@ -30,6 +30,7 @@ type Target struct {
 	Addresses    []string // cluster: seeds, at least one; standalone: exactly one; host:port
 	Primary      string   // endpoints: host:port
 	Reader       string   // endpoints: host:port; "" sends reads to the primary
+	Resolver     string   // ip:port of the DNS server that is asked for host names; "" is the system's
 	TLS          *TLS     // nil is plain text
 	Username     string   // of the ACL user; "" is the default user
 	PasswordEnv  string   // name of an environment variable
@@ -86,7 +87,7 @@ func ForAddresses(addrs []string) *Config {
 func (c *Config) String() string {
 	t := c.Target
 	words := append([]string{t.Mode}, t.Addresses...)
-	words = appendSet(words, "primary", t.Primary, "reader", t.Reader, "tls", t.TLS.String(),
+	words = appendSet(words, "primary", t.Primary, "reader", t.Reader, "resolver", t.Resolver, "tls", t.TLS.String(),
 		"username", t.Username, "password_env", shownVariable(t.PasswordEnv), "password_file", t.PasswordFile,
 		"profile", c.Client.Profile, "read_from", c.Client.ReadFrom)
 	for _, name := range slices.Sorted(maps.Keys(c.Client.Options)) {

@@ -20,6 +20,7 @@ target:
   mode: endpoints
   primary: a:1
   reader: "[::1]:65535"
+  resolver: 127.0.0.1:5353
   tls: { ca_file: ca.pem, cert_file: /c.pem, key_file: ../k.pem, server_name: s, insecure_skip_verify: true }
   username: u
   password_file: secret/p
@@ -33,7 +34,7 @@ client:
 	}
 	want := &config.Config{
 		Target: config.Target{
-			Mode: config.Endpoints, Primary: "a:1", Reader: "[::1]:65535",
+			Mode: config.Endpoints, Primary: "a:1", Reader: "[::1]:65535", Resolver: "127.0.0.1:5353",
 			TLS: &config.TLS{
 				CAFile: "etc/ca.pem", CertFile: "/c.pem", KeyFile: "k.pem", ServerName: "s", InsecureSkipVerify: true,
 			},
@@ -48,7 +49,7 @@ client:
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	const text = "endpoints primary=a:1 reader=[::1]:65535 " +
+	const text = "endpoints primary=a:1 reader=[::1]:65535 resolver=127.0.0.1:5353 " +
 		"tls=on,ca_file=etc/ca.pem,cert_file=/c.pem,key_file=k.pem,server_name=s,insecure_skip_verify username=u " +
 		"password_file=etc/secret/p profile=raw read_from=nearest conn_max_lifetime=1m pool_fifo=true pool_size=5"
 	if got.String() != text {
@@ -145,6 +146,27 @@ func TestModesTakeTheirOwnAddresses(t *testing.T) {
 		if _, err := config.Parse("x.yaml", []byte("target: "+text), nil); fmt.Sprint(err) != want {
 			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
 		}
+	}
+}
+
+func TestTheResolverIsAnAddressAndNotAName(t *testing.T) {
+	parse := func(text string) error {
+		_, err := config.Parse("x.yaml", []byte("target: {mode: cluster, addresses: ['a:1'], resolver: '"+text+"'}"), nil)
+		return err
+	}
+	for _, good := range []string{"127.0.0.1:53", "[::1]:5353", "[fe80::1%eth0]:53", "192.0.2.53:65535"} {
+		if err := parse(good); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, bad := range []string{"localhost:53", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1.2:53", "dns://127.0.0.1:53", "::1:53", ""} {
+		want := fmt.Sprintf("x.yaml:1: target.resolver: %q is not ip:port, such as 127.0.0.1:5353; a name could not be looked up", bad)
+		if err := parse(bad); fmt.Sprint(err) != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	if err := parse("u:hunter2@127.0.0.1:53"); fmt.Sprint(err) != "x.yaml:1: target.resolver: is not ip:port" {
+		t.Error(err)
 	}
 }
 

@@ -19,6 +19,7 @@ type targetKeys struct {
 	Addresses    []string `yaml:"addresses"`
 	Primary      string   `yaml:"primary"`
 	Reader       string   `yaml:"reader"`
+	Resolver     string   `yaml:"resolver"`
 	TLS          *tlsKeys `yaml:"tls,flag"`
 	Username     string   `yaml:"username"`
 	PasswordEnv  string   `yaml:"password_env"`

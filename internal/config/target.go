@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,12 +15,14 @@ func (r reader) target(k targetKeys) Target {
 	r.oneOf("target.mode", k.Mode, Cluster, Standalone, Endpoints)
 	r.addresses(k)
 	r.endpoints(k)
+	r.resolver(k)
 	r.password(k)
 	return Target{
 		Mode:         k.Mode,
 		Addresses:    k.Addresses,
 		Primary:      k.Primary,
 		Reader:       k.Reader,
+		Resolver:     k.Resolver,
 		TLS:          r.tls(k.TLS),
 		Username:     k.Username,
 		PasswordEnv:  k.PasswordEnv,
@@ -58,6 +61,20 @@ func (r reader) endpoint(path, address, mode string) {
 		r.doc.Errorf(path, "goes with mode endpoints only; use addresses")
 	default:
 		r.address(path, address)
+	}
+}
+
+// resolver takes no name: there would be nobody to ask for it. What holds an @
+// may hold a password and is not repeated.
+func (r reader) resolver(k targetKeys) {
+	const path = "target.resolver"
+	at, err := netip.ParseAddrPort(k.Resolver)
+	switch {
+	case !r.doc.Has(path) || err == nil && at.Port() != 0:
+	case strings.Contains(k.Resolver, "@"):
+		r.doc.Errorf(path, "is not ip:port")
+	default:
+		r.doc.Errorf(path, "%q is not ip:port, such as 127.0.0.1:5353; a name could not be looked up", k.Resolver)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"sync"
 	"time"
 
@@ -51,6 +52,7 @@ type Options struct {
 	// Credentials, if set, is asked at each connection instead (IAM tokens live for 15 minutes).
 	Credentials func(context.Context) (username, password string, err error)
 	TLS         *tls.Config              // nil is plain TCP
+	Resolver    *net.Resolver            // asked for host names at each new connection; nil is the system's
 	Name        func(addr string) string // a node's id for an address; "" or nil = the address
 	Timeout     time.Duration            // per node and round; default 500 ms
 }

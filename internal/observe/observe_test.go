@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http/httptest"
+	"net/netip"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/rankbench/rankbench/internal/local/cluster"
 	"github.com/rankbench/rankbench/internal/local/clustertest"
+	"github.com/rankbench/rankbench/internal/local/dns"
 	"github.com/rankbench/rankbench/internal/observe"
 	"github.com/rankbench/rankbench/internal/result"
 )
@@ -55,6 +57,13 @@ func namer(c *cluster.Cluster) func(string) string {
 		names[n.Addr] = n.ID
 	}
 	return func(addr string) string { return names[addr] }
+}
+
+func nodeIDs(c *cluster.Cluster) (ids []string) {
+	for _, n := range c.Nodes() {
+		ids = append(ids, n.ID)
+	}
+	return ids
 }
 
 // until samples round after round until ok says so.
@@ -139,7 +148,7 @@ func TestAReplicaAsSeedLeadsToAllNodesWithoutCluster(t *testing.T) {
 	for _, seeds := range [][]string{{c.Addrs()[2]}, {c.Addrs()[0]}, {endpoint}, {endpoint, c.Addrs()[1], c.Addrs()[0]}} {
 		obs := newObserver(t, observe.Options{Seeds: seeds, Password: "p w\"d", Name: namer(c), Timeout: 5 * time.Second})
 		got := until(t, obs, allUp)
-		if want := []string{"lb-0001-001", "lb-0001-002", "lb-0001-003"}; !slices.Equal(ids(got), want) {
+		if want := nodeIDs(c); !slices.Equal(ids(got), want) {
 			t.Fatalf("from %v: nodes %v, want %v", seeds, ids(got), want)
 		}
 		for i, n := range c.Nodes() {
@@ -227,29 +236,31 @@ func TestHungReplicaIsDownInTimeAndDelaysNobodyBeyondTheTimeout(t *testing.T) {
 	const timeout = 400 * time.Millisecond
 	obs := newObserver(t, observe.Options{Seeds: c.Addrs(), Name: namer(c), Timeout: timeout})
 	until(t, obs, func(s []result.NodeSample) bool { return len(s) == 3 && allUp(s) })
-	must(t, c.Signal("lb-0001-003", syscall.SIGSTOP))
+	nodes := nodeIDs(c)
+	must(t, c.Signal(nodes[2], syscall.SIGSTOP))
 	goroutines := runtime.NumGoroutine()
 	for range 8 {
-		checkHungRound(t, obs, timeout)
+		checkHungRound(t, obs, timeout, nodes)
 	}
 	if n := runtime.NumGoroutine(); n > goroutines+3 {
 		t.Errorf("%d goroutines before the hang, %d after 8 rounds", goroutines, n)
 	}
-	must(t, c.Signal("lb-0001-003", syscall.SIGCONT))
+	must(t, c.Signal(nodes[2], syscall.SIGCONT))
 	until(t, obs, allUp)
 }
 
-func checkHungRound(t *testing.T, obs *observe.Observer, timeout time.Duration) {
+// checkHungRound: the last of the nodes hangs.
+func checkHungRound(t *testing.T, obs *observe.Observer, timeout time.Duration, nodes []string) {
 	t.Helper()
 	now := clock()
 	got := obs.Sample(t.Context(), now)
 	if took := now(); took > timeout+time.Second { // the second is for a busy machine
 		t.Errorf("the round took %v, the timeout is %v", took, timeout)
 	}
-	if s := byID(t, got, "lb-0001-003"); s.Up || s.Error != "timeout" || s.Role != "" || s.AtS > timeout.Seconds()/2 {
+	if s := byID(t, got, nodes[2]); s.Up || s.Error != "timeout" || s.Role != "" || s.AtS > timeout.Seconds()/2 {
 		t.Errorf("hung node: %+v; want down since it was asked", s)
 	}
-	for _, id := range []string{"lb-0001-001", "lb-0001-002"} {
+	for _, id := range nodes[:2] {
 		if s := byID(t, got, id); !s.Up {
 			t.Errorf("%s: %+v", id, s)
 		}
@@ -312,6 +323,33 @@ func TestCredentialsAreAskedAtEachConnection(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("asked %d times, want once a connection", asked)
 	}
+}
+
+func TestNamesAreAskedOfTheResolver(t *testing.T) {
+	c, names := clustertest.Start(t, cluster.Options{Standalone: true}), startDNS(t)
+	host, port, _ := net.SplitHostPort(c.Addrs()[0])
+	names.Set("lb.ng.0001."+dns.Zone, 0, netip.MustParseAddr(host))
+	seed := net.JoinHostPort("lb.ng.0001."+strings.TrimSuffix(dns.Zone, "."), port)
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, names.Addr())
+	}}
+	obs := newObserver(t, observe.Options{Seeds: []string{seed}, Resolver: resolver, Timeout: 5 * time.Second})
+	if got := obs.Sample(t.Context(), clock()); len(got) != 1 || !got[0].Up {
+		t.Errorf("%+v", got)
+	}
+	names.Delete("lb.ng.0001." + dns.Zone)
+	obs = newObserver(t, observe.Options{Seeds: []string{seed}, Resolver: resolver, Timeout: 5 * time.Second})
+	if got := obs.Sample(t.Context(), clock()); len(got) != 1 || got[0].Error != "dns" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func startDNS(t *testing.T) *dns.Server {
+	t.Helper()
+	s, err := dns.Start(t.Context(), "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return s
 }
 
 func TestTLSVerifiesTheHostThatIsDialled(t *testing.T) {

@@ -27,19 +27,20 @@ type session struct {
 
 // dial connects within ctx. The handshake (HELLO, AUTH) goes with the first command.
 func dial(ctx context.Context, addr string, o Options) (*session, error) {
-	conn, err := dialConn(ctx, addr, o.TLS)
+	conn, err := dialConn(ctx, addr, o)
 	if err != nil {
 		return nil, err
 	}
 	return &session{client: redis.NewClient(clientOptions(addr, conn, o)), conn: conn}, nil
 }
 
-func dialConn(ctx context.Context, addr string, config *tls.Config) (net.Conn, error) {
-	if config == nil {
-		return new(net.Dialer).DialContext(ctx, "tcp", addr)
+func dialConn(ctx context.Context, addr string, o Options) (net.Conn, error) {
+	d := &net.Dialer{Resolver: o.Resolver}
+	if o.TLS == nil {
+		return d.DialContext(ctx, "tcp", addr)
 	}
 	// Without a ServerName of its own the dialler takes the host it dials.
-	return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", addr)
+	return (&tls.Dialer{NetDialer: d, Config: o.TLS}).DialContext(ctx, "tcp", addr)
 }
 
 func clientOptions(addr string, conn net.Conn, o Options) *redis.Options {

@@ -113,7 +113,11 @@ func TestNewReplicaJoinsWithoutCluster(t *testing.T) {
 	until(t, obs, func(s []result.NodeSample) bool { return len(s) == 2 && allUp(s) })
 	w := watch(t, obs, 20*time.Millisecond)
 	host, port, _ := net.SplitHostPort(c.Addrs()[0])
-	must(t, clientOf(t, other.Addrs()[0], "").SlaveOf(t.Context(), host, port).Err())
+	joins := clientOf(t, other.Addrs()[0], "")
+	for _, ofItsOwnCluster := range []string{"masteruser", "masterauth"} {
+		must(t, joins.ConfigSet(t.Context(), ofItsOwnCluster, "").Err())
+	}
+	must(t, joins.SlaveOf(t.Context(), host, port).Err())
 	w.await(t, "joined", func() bool { return w.has(other.Addrs()[0], "joined the topology as replica of "+c.Addrs()[0]) })
 }
 

@@ -203,7 +203,7 @@ func describe(o Options, server target.Server, driver map[string]any, host resul
 		Version: result.Version, Command: "load", Scenario: o.Scenario.Name, Source: o.Scenario.Source,
 		Config: map[string]any{
 			"target": map[string]any{
-				"mode": t.Mode, "addresses": t.Addresses, "primary": t.Primary, "reader": t.Reader,
+				"mode": t.Mode, "addresses": t.Addresses, "primary": t.Primary, "reader": t.Reader, "resolver": t.Resolver,
 				"tls": t.TLS != nil, "username": t.Username,
 			},
 			"client": map[string]any{

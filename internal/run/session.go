@@ -145,6 +145,7 @@ func newObserver(o Options) (*observe.Observer, error) {
 	}
 	return observe.New(observe.Options{
 		Seeds: seeds(t), Cluster: t.Mode == config.Cluster, Username: t.Username, Password: secret, TLS: tc, Name: o.NodeName,
+		Resolver: target.Resolver(t.Resolver),
 	}), nil
 }
 

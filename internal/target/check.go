@@ -80,7 +80,7 @@ func connectAny(ctx context.Context, cfg *config.Config, tc *tls.Config, secret 
 	}
 	var last error
 	for _, addr := range addrs {
-		rdb := plainClient(addr, cfg.Target.Username, secret, tc)
+		rdb := plainClient(addr, cfg.Target, secret, tc)
 		text, err := rdb.Info(ctx).Result()
 		if err == nil {
 			return rdb, parseInfo(text), nil
@@ -91,9 +91,10 @@ func connectAny(ctx context.Context, cfg *config.Config, tc *tls.Config, secret 
 	return nil, nil, last
 }
 
-func plainClient(addr, user, secret string, tc *tls.Config) *redis.Client {
+func plainClient(addr string, t config.Target, secret string, tc *tls.Config) *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: addr, Username: user, Password: secret, TLSConfig: tc,
+		Addr: addr, Username: t.Username, Password: secret, TLSConfig: tc,
+		Dialer:      driversDial(Resolver(t.Resolver), tc, checkStep),
 		DialTimeout: checkStep, ReadTimeout: checkStep, WriteTimeout: checkStep,
 		MaxRetries: -1, DialerRetries: 1, PoolSize: 1, ContextTimeoutEnabled: true, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -106,7 +107,7 @@ func explain(err error, addr string, cfg *config.Config) error {
 	err = fmt.Errorf("connect to %s: %w", addr, err)
 	switch class {
 	case load.DNS:
-		return fail.WithHint(err, "the host name does not resolve: check target.addresses, and that you are in the VPC of the cluster")
+		return fail.WithHint(err, dnsHint(cfg.Target))
 	case load.Refused:
 		return fail.WithHint(err, "nothing listens there: check host and port, or start a local cluster with `rankbench local up`")
 	case load.Timeout:
@@ -123,6 +124,17 @@ func explain(err error, addr string, cfg *config.Config) error {
 	default:
 		return fail.WithHint(err, "is there a Redis or Valkey server at this address?")
 	}
+}
+
+func dnsHint(t config.Target) string {
+	names := "target.addresses"
+	if t.Mode == config.Endpoints {
+		names = "target.primary and target.reader"
+	}
+	if t.Resolver != "" {
+		return fmt.Sprintf("the host name does not resolve at target.resolver, %s: check that a DNS server runs there, and %s", t.Resolver, names)
+	}
+	return fmt.Sprintf("the host name does not resolve: check %s, and that you are in the VPC of the cluster", names)
 }
 
 func version(info map[string]string) string {
@@ -195,7 +207,7 @@ func checkReader(ctx context.Context, cfg *config.Config, tc *tls.Config, secret
 	if cfg.Target.Mode != config.Endpoints || cfg.Target.Reader == "" {
 		return nil
 	}
-	rdb := plainClient(cfg.Target.Reader, cfg.Target.Username, secret, tc)
+	rdb := plainClient(cfg.Target.Reader, cfg.Target, secret, tc)
 	defer rdb.Close()
 	if err := rdb.Ping(ctx).Err(); err != nil {
 		return explain(err, cfg.Target.Reader, cfg)

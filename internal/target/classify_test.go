@@ -127,7 +127,7 @@ func TestErrorsOfTheNetworkHaveTheirClass(t *testing.T) {
 		expectClass(t, cfg, aSet, load.Timeout, load.TLS, load.Reset)
 	})
 	t.Run("TLS to a server that speaks plainly", func(t *testing.T) {
-		cfg := standalone(fakeServer(t, "-ERR what?\r\n"), nil)
+		cfg := standalone(fakeServer(t, "-ERR what?\r\n"), map[string]string{"dial_timeout": "30s", "read_timeout": "30s"})
 		cfg.Target.TLS = &config.TLS{InsecureSkipVerify: true}
 		expectClass(t, cfg, aSet, load.TLS)
 	})
@@ -136,7 +136,9 @@ func TestErrorsOfTheNetworkHaveTheirClass(t *testing.T) {
 		s.Config.ErrorLog = log.New(io.Discard, "", 0) // it would tell that we hung up
 		s.StartTLS()
 		t.Cleanup(s.Close)
-		cfg := standalone(s.Listener.Addr().String(), nil)
+		// The first check of a certificate reads the system's, which takes longer
+		// than the profile's timeouts on a crowded machine.
+		cfg := standalone(s.Listener.Addr().String(), map[string]string{"dial_timeout": "30s", "read_timeout": "30s"})
 		cfg.Target.TLS = &config.TLS{}
 		expectClass(t, cfg, aSet, load.TLS)
 	})

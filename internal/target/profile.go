@@ -1,9 +1,7 @@
 package target
 
 import (
-	"context"
 	"crypto/tls"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -46,9 +44,7 @@ func clusterOptions(cfg *config.Config, need Need, tc *tls.Config) (*redis.Clust
 	if err := setOptions(o, cfg.Client.Options); err != nil {
 		return nil, err
 	}
-	if cfg.Client.Profile != config.DriverDefaults {
-		o.Dialer = dialer{tc, o.DialTimeout}.dial
-	}
+	o.Dialer = dialOf(cfg, tc, o.DialTimeout)
 	return o, nil
 }
 
@@ -89,9 +85,7 @@ func singleOptions(cfg *config.Config, addr string, need Need, tc *tls.Config) (
 	if err := setOptions(o, cfg.Client.Options); err != nil {
 		return nil, err
 	}
-	if cfg.Client.Profile != config.DriverDefaults {
-		o.Dialer = dialer{tc, o.DialTimeout}.dial
-	}
+	o.Dialer = dialOf(cfg, tc, o.DialTimeout)
 	return o, nil
 }
 
@@ -118,29 +112,4 @@ func (p *scatterPicker) Next(total int) int {
 	z := p.n.Add(1) * 0x9e3779b97f4a7c15 // Fibonacci hashing: the high bits are well mixed
 	z = (z ^ z>>32) * 0xbf58476d1ce4e5b9
 	return int((z >> 33) % uint64(total))
-}
-
-// dialer makes the connections of the tuned and raw profiles. It returns them
-// wrapped, so that the driver does not peek at the socket before each command:
-// three allocations and a system call a command, for noticing a closed
-// connection one command earlier (with TLS the driver never could).
-type dialer struct {
-	tls     *tls.Config
-	timeout time.Duration
-}
-
-func (d dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	nd := &net.Dialer{Timeout: d.timeout, KeepAlive: 5 * time.Minute}
-	if d.tls == nil {
-		conn, err := nd.DialContext(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return struct{ net.Conn }{conn}, nil
-	}
-	conn, err := (&tls.Dialer{NetDialer: nd, Config: d.tls}).DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return struct{ net.Conn }{conn}, nil
 }

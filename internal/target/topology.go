@@ -94,7 +94,7 @@ func (s *Server) reach(ctx context.Context, cfg *config.Config, tc *tls.Config, 
 	var wg sync.WaitGroup
 	for i, addr := range s.nodes {
 		wg.Go(func() {
-			rdb := plainClient(addr, cfg.Target.Username, secret, tc)
+			rdb := plainClient(addr, cfg.Target, secret, tc)
 			defer rdb.Close()
 			errs[i] = rdb.Ping(ctx).Err()
 		})
