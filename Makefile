@@ -6,7 +6,7 @@ FUZZTIME       ?= 20s
 TESTFLAGS      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint bench bench-10m fuzz tidy clean redis
+.PHONY: help demo test build lint bench bench-10m fuzz tidy clean redis python
 
 help: ## show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,7 +14,7 @@ help: ## show this help
 demo: redis ## a local cluster, a ranking of 1,000,000 members, the four operations for a minute
 	$(GO) run ./cmd/rankbench load scenarios/demo.yaml --local
 
-test: redis ## everything, with the race detector, against real servers
+test: redis python ## everything, with the race detector, against real servers
 	$(GO) test -race -timeout 15m $(TESTFLAGS) ./...
 
 build: ## the binary, as bin/rankbench
@@ -44,5 +44,5 @@ tidy: ## go mod tidy and gofmt
 clean: ## remove what building and running left here
 	rm -rf bin results coverage.out
 
-redis:
-	@.ci/install-redis
+redis python:
+	@.ci/install $@
