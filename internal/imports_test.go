@@ -37,25 +37,38 @@ var may = map[string][]string{
 	"internal/local/cluster":     {},
 	"internal/local/clustertest": {"internal/local/cluster"},
 	"internal/local/state":       {"internal/local/cluster"},
+	"internal/local/keep":        {"internal/local/cluster", "internal/local/state"},
+	"internal/local/dns":         {},
+	"internal/local/metrics":     {},
+	"internal/local/control":     {"internal/local/cluster"},
+	"internal/local/api":         {"internal/local/control", "internal/local/metrics"},
+	"internal/local": {
+		"internal/local/api", "internal/local/cluster", "internal/local/control", "internal/local/dns",
+		"internal/local/keep", "internal/local/metrics", "internal/local/state",
+	},
 	"internal/run": {
 		"internal/analyze", "internal/config", "internal/expose", "internal/fail", "internal/load", "internal/measure",
 		"internal/observe", "internal/plan", "internal/populate", "internal/ranking", "internal/report", "internal/result",
 		"internal/scenario", "internal/self", "internal/target",
 	},
 	"cmd/rankbench": {
-		"internal/config", "internal/fail", "internal/local/cluster", "internal/local/state", "internal/populate",
+		"internal/config", "internal/fail", "internal/local", "internal/local/cluster", "internal/local/control",
+		"internal/local/keep", "internal/local/state", "internal/populate",
 		"internal/report", "internal/result", "internal/run", "internal/scenario", "internal/target",
 	},
 }
 
 // only lists who may import a module: what is not listed may be imported by nobody.
 var only = map[string][]string{
-	"github.com/redis/go-redis/v9":            {"internal/target", "internal/observe", "internal/local/cluster", "internal/local/state"},
+	"github.com/redis/go-redis/v9":            {"internal/target", "internal/observe", "internal/local/cluster", "internal/local/state", "internal/local/keep", "internal/local/control", "internal/local/metrics"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"internal/measure", "internal/result", "internal/analyze", "internal/expose", "internal/run"},
 	"github.com/prometheus/client_golang":     {"internal/expose"},
 	"github.com/prometheus/client_model":      {"internal/expose"},
 	"github.com/shirou/gopsutil/v4":           {"internal/self", "internal/local/cluster", "internal/local/state"},
 	"github.com/spf13/cobra":                  {"cmd/rankbench"},
+	"github.com/spf13/pflag":                  {"cmd/rankbench"},
+	"github.com/miekg/dns":                    {"internal/local/dns"},
+	"github.com/aws/smithy-go":                {"internal/local/api"},
 	"github.com/jedib0t/go-pretty/v6":         {"cmd/rankbench", "internal/report"},
 	"golang.org/x/term":                       {"cmd/rankbench"},
 	"golang.org/x/sys":                        {"internal/local/cluster", "internal/local/state", "internal/self", "internal/result"},

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rankbench/rankbench/internal/config"
 	"github.com/rankbench/rankbench/internal/fail"
-	"github.com/rankbench/rankbench/internal/local/cluster"
+	"github.com/rankbench/rankbench/internal/local"
+	"github.com/rankbench/rankbench/internal/local/control"
 	"github.com/rankbench/rankbench/internal/local/state"
 	"github.com/rankbench/rankbench/internal/run"
 	"github.com/rankbench/rankbench/internal/scenario"
@@ -36,7 +38,7 @@ func (t *targetFlags) add(cmd *cobra.Command) {
 // against is a target that is there.
 type against struct {
 	config *config.Config
-	names  map[string]string // node's id by address
+	name   func(addr string) string // node's id by address, "" where it is not known
 	local  bool
 	close  func() error
 }
@@ -59,7 +61,7 @@ func readConfig(path string) (*against, error) {
 	if err != nil {
 		return nil, fail.WithCode(err, fail.CodeUsage)
 	}
-	return &against{config: cfg, close: func() error { return nil }}, nil
+	return &against{config: cfg, name: nameless, close: func() error { return nil }}, nil
 }
 
 func localOfFolder() (*against, error) {
@@ -71,33 +73,116 @@ func localOfFolder() (*against, error) {
 	case err != nil:
 		return nil, fmt.Errorf("find a target: %w", err)
 	}
-	a := &against{config: config.ForAddresses(s.Addrs()), names: map[string]string{}, local: true, close: func() error { return nil }}
-	for _, n := range s.Nodes {
-		a.names[n.Addr] = n.ID
+	if len(s.Addrs()) == 0 {
+		return nil, fail.WithHint(fmt.Errorf("find a target: replication group %s of the local ElastiCache is gone", s.Group),
+			"`rankbench local down` and `rankbench local up --detach`, or give --local or --config FILE")
 	}
-	return a, nil
+	current := func() (state.State, error) { return state.Read(localFolder) }
+	return againstState(s, current, func() error { return nil }), nil
 }
 
-// localLimit bounds the start of a local cluster.
+func nameless(string) string { return "" }
+
+// againstState goes against the first group of a local ElastiCache; current
+// tells its state later on.
+func againstState(s state.State, current func() (state.State, error), stop func() error) *against {
+	n := &nodeNames{current: current, byAddr: map[string]string{}}
+	n.learn(s)
+	return &against{config: localConfig(s), name: n.of, local: true, close: stop}
+}
+
+// nodeNames knows the nodes of a local ElastiCache by their addresses. Nodes
+// come and go: it looks again for one it does not know.
+type nodeNames struct {
+	current func() (state.State, error)
+
+	mu     sync.Mutex
+	byAddr map[string]string
+}
+
+func (n *nodeNames) learn(s state.State) {
+	for _, node := range s.Nodes {
+		n.byAddr[node.Addr] = node.ID
+	}
+}
+
+func (n *nodeNames) of(addr string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.byAddr[addr] == "" {
+		if s, err := n.current(); err == nil { // a name less is no failure
+			n.learn(s)
+		}
+	}
+	return n.byAddr[addr]
+}
+
+// localConfig is the config that a user would have to write for s.
+func localConfig(s state.State) *config.Config {
+	c := config.ForAddresses(s.Addrs())
+	if !s.ClusterEnabled {
+		c.Target = config.Target{Mode: config.Endpoints, Primary: s.Primary, Reader: s.Reader, Resolver: s.Resolver}
+	}
+	if s.CAFile != "" {
+		c.Target.TLS = &config.TLS{CAFile: s.CAFile}
+	}
+	c.Target.PasswordFile = s.PasswordFile
+	return c
+}
+
+// localLimit bounds the start of a local ElastiCache.
 const localLimit = time.Minute
 
+// startLocal starts a local ElastiCache for this command alone, and points the
+// AWS SDK of this process at it.
 func startLocal(ctx context.Context, sc *scenario.Scenario) (*against, error) {
-	o := cluster.Options{Shards: 1, Replicas: 2, FullCoverage: true, Log: os.Stderr}
-	if t := sc.Topology; t != nil {
-		o.Shards, o.Replicas = t.Shards, t.Replicas
-	}
 	ctx, cancel := context.WithTimeout(ctx, localLimit)
 	defer cancel()
-	c, err := cluster.Start(ctx, o)
+	o := localOptions(sc)
+	l, err := local.Up(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(os.Stderr, "local cluster of %d shards with %d replicas each is up\n", o.Shards, o.Replicas)
-	a := &against{config: config.ForAddresses(c.Addrs()), names: map[string]string{}, local: true, close: c.Stop}
-	for _, n := range c.Nodes() {
-		a.names[n.Addr] = n.ID
+	s, err := l.State()
+	if err == nil {
+		err = setEnvironment(awsVariables(s))
 	}
-	return a, nil
+	if err != nil {
+		return nil, errors.Join(err, l.Stop())
+	}
+	fmt.Fprintf(os.Stderr, "local ElastiCache of %d shards with %d replicas each is up, AWS API at %s\n",
+		*o.Group.NumNodeGroups, *o.Group.ReplicasPerGroup, s.API)
+	return againstState(s, l.State, l.Stop), nil
+}
+
+func localOptions(sc *scenario.Scenario) local.Options {
+	f := upFlags{
+		group: "lb", clusterMode: "enabled", shards: 1, replicas: 2, region: "us-east-1",
+		nodeType: control.DefaultNodeType, timings: control.Fast, timeScale: 1,
+	}
+	if t := sc.Topology; t != nil {
+		f.shards, f.replicas = t.Shards, t.Replicas
+	}
+	profile, _ := f.profile() // fails only for flags of another name
+	return local.Options{
+		Control: control.Options{Region: f.region, Timings: profile, NodeTimeout: f.timeout(), FullCoverage: true},
+		Group:   f.createInput(), Log: os.Stderr,
+	}
+}
+
+// setEnvironment sets the variables for this process.
+func setEnvironment(variables []variable) error {
+	for _, name := range notLocal {
+		if err := os.Unsetenv(name); err != nil {
+			return err
+		}
+	}
+	for _, v := range variables {
+		if err := os.Setenv(v.name, v.value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // scenarioFlags are the overrides of a scenario.
@@ -125,6 +210,6 @@ func (a *against) options(sc *scenario.Scenario) (run.Options, *stderrNotes) {
 	notes := newNotes()
 	return run.Options{
 		Scenario: sc, Config: a.config, Local: a.local, Versions: versions(), Notes: notes,
-		NodeName: func(addr string) string { return a.names[addr] },
+		NodeName: a.name,
 	}, notes
 }

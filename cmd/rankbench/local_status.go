@@ -13,10 +13,12 @@ import (
 	"github.com/rankbench/rankbench/internal/local/cluster"
 	"github.com/rankbench/rankbench/internal/local/state"
 	"github.com/rankbench/rankbench/internal/result"
+	"github.com/rankbench/rankbench/internal/target"
 )
 
 // nodeStatus is one node in `local status -o json`.
 type nodeStatus struct {
+	Group      string `json:"group"`
 	ID         string `json:"id"`
 	Shard      string `json:"shard"`
 	Addr       string `json:"addr"`
@@ -47,7 +49,11 @@ func runLocalStatus(ctx context.Context, out output, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	nodes, up := statuses(s, cluster.Inspect(ctx, s.Addrs(), ""))
+	health, err := inspect(ctx, s)
+	if err != nil {
+		return err
+	}
+	nodes, up := statuses(s, health)
 	if err := printStatuses(stdout, out, nodes); err != nil {
 		return err
 	}
@@ -57,13 +63,32 @@ func runLocalStatus(ctx context.Context, out output, stdout io.Writer) error {
 	return nil
 }
 
+// inspect asks all nodes of all groups. The first group may have TLS and an AUTH
+// token; those of others are known to their makers only.
+func inspect(ctx context.Context, s state.State) ([]cluster.Health, error) {
+	c := localConfig(s)
+	secret, err := c.Target.Secret()
+	if err != nil {
+		return nil, err
+	}
+	encryption, err := target.TLSConfig(c.Target.TLS)
+	if err != nil {
+		return nil, err
+	}
+	addrs := make([]string, len(s.Nodes))
+	for i, n := range s.Nodes {
+		addrs[i] = n.Addr
+	}
+	return cluster.InspectTLS(ctx, addrs, secret, encryption), nil
+}
+
 // statuses puts what is written down and what was found together, and counts
 // the nodes that are up.
 func statuses(s state.State, health []cluster.Health) (nodes []nodeStatus, up int) {
 	for i, n := range s.Nodes {
 		h := health[i]
 		nodes = append(nodes, nodeStatus{
-			ID: n.ID, Shard: n.Shard, Addr: n.Addr, Up: h.Up,
+			Group: n.Group, ID: n.ID, Shard: n.Shard, Addr: n.Addr, Up: h.Up,
 			Role: h.Role, Link: h.Link, PID: h.PID, UsedMemory: h.UsedMemory,
 		})
 		if h.Up {

@@ -7,96 +7,66 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rankbench/rankbench/internal/fail"
-	"github.com/rankbench/rankbench/internal/local/cluster"
+	"github.com/rankbench/rankbench/internal/local"
+	"github.com/rankbench/rankbench/internal/local/keep"
 	"github.com/rankbench/rankbench/internal/local/state"
 )
 
-// upOptions are the flags of `local up`.
-type upOptions struct {
-	cluster      cluster.Options
-	fullCoverage string
-	detach       bool
-	background   bool // we are what --detach has started
-}
-
-func (o *upOptions) addFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.cluster.Group, "group", "lb", "replication group `ID`; nodes are named ID-0001-001 …")
-	f.IntVar(&o.cluster.Shards, "shards", 1, "number of shards")
-	f.IntVar(&o.cluster.Replicas, "replicas", 2, "replicas of each shard")
-	f.StringVar(&o.fullCoverage, "full-coverage", "yes", "`yes|no`: refuse everything while a slot is not covered")
-	f.DurationVar(&o.cluster.NodeTimeout, "node-timeout", 2*time.Second, "time after which a silent node counts as failed")
-	f.IntVar(&o.cluster.Port, "port", 7001, "first `port` to try, then the next free ones (0: random free ports)")
-	f.StringVar(&o.cluster.Binary, "redis-server", "", "`path` of the server (default: redis-server, then valkey-server, on PATH)")
-	f.BoolVar(&o.detach, "detach", false, "return when it is ready, and leave it running in the background")
-	f.BoolVar(&o.background, "background", false, "")
-	_ = f.MarkHidden("background") // fails only for a flag that does not exist
-}
-
-// args are the flags that make a background process do as we were told.
-func (o *upOptions) args() []string {
-	c := o.cluster
-	return []string{
-		"local", "up", "--background", "--group=" + c.Group,
-		fmt.Sprintf("--shards=%d", c.Shards), fmt.Sprintf("--replicas=%d", c.Replicas),
-		"--full-coverage=" + o.fullCoverage, fmt.Sprintf("--node-timeout=%v", c.NodeTimeout),
-		fmt.Sprintf("--port=%d", c.Port), "--redis-server=" + c.Binary,
-	}
-}
-
-func (o *upOptions) complete() error {
-	if o.fullCoverage != "yes" && o.fullCoverage != "no" {
-		return fail.WithCode(fmt.Errorf("--full-coverage: %q is neither yes nor no", o.fullCoverage), fail.CodeUsage)
-	}
-	o.cluster.FullCoverage = o.fullCoverage == "yes"
-	if o.cluster.Shards == 0 { // which to the package means the default
-		return fail.WithCode(errors.New("shards: 0 is not at least 1"), fail.CodeUsage)
-	}
-	if err := o.cluster.Validate(); err != nil {
-		return fail.WithCode(err, fail.CodeUsage)
-	}
-	return nil
-}
-
 func newLocalUpCommand() *cobra.Command {
-	var o upOptions
+	var o upFlags
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a local ElastiCache",
 		Long: "Starts a local ElastiCache, prints its nodes and runs it until ^C or `rankbench local down`;\n" +
-			"with --detach it runs on in the background.",
+			"with --detach it runs on in the background. Its AWS API answers the AWS CLI and the SDKs, once\n" +
+			"`rankbench local env` has told them where it is.\n\n" +
+			"With --restore it brings back the groups and the keys that `rankbench local down --keep` has kept:\n" +
+			"same ids and sizes, but other ports, another certificate authority, no AUTH tokens (--auth gives the\n" +
+			"first group one) and no events. Time to live goes on where it stopped. What is kept stays until the\n" +
+			"next --keep, or until you remove " + state.KeptPath(localFolder) + ".\n\n" +
+			"The timings that --timing sets: " + timingNames(),
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.complete(); err != nil {
-				return err
+			u, err := o.complete(cmd)
+			if err != nil {
+				return fail.WithCode(err, fail.CodeUsage)
 			}
-			return runLocalUp(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if o.restore {
+				if err := o.restoreKept(cmd, &u); err != nil {
+					return err
+				}
+				tellRestore(cmd.ErrOrStderr(), *u.options.Kept, o.auth)
+			}
+			return runLocalUp(cmd.Context(), u, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	o.addFlags(cmd)
 	return cmd
 }
 
-func runLocalUp(ctx context.Context, o upOptions, stdout, stderr io.Writer) error {
+func runLocalUp(ctx context.Context, u up, stdout, stderr io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if err := makeWay(stderr); err != nil {
 		return err
 	}
 	switch {
-	case o.background:
-		return serveInBackground(ctx, o, stderr)
-	case o.detach:
-		return detach(ctx, o, stdout, stderr)
+	case u.background:
+		return serveInBackground(ctx, u, stderr)
+	case u.detach:
+		return detach(ctx, u, stdout, stderr)
 	}
-	err := serve(ctx, o, stderr, func(s state.State) error {
+	err := serve(ctx, u, stderr, func(s state.State) error {
 		printNodes(stdout, s)
+		tellAPI(stderr, s)
 		fmt.Fprintln(stderr, "ready; ^C ends it")
 		return nil
 	})
@@ -104,6 +74,14 @@ func runLocalUp(ctx context.Context, o upOptions, stdout, stderr io.Writer) erro
 		return nil // ^C while it was starting: ended as wished, nothing is left
 	}
 	return err
+}
+
+// tellRestore says what is about to be restored.
+func tellRestore(w io.Writer, k keep.Kept, auth bool) {
+	fmt.Fprintf(w, "restoring %d keys in %d groups, kept %s\n", k.Keys(), len(k.Groups), k.Saved.Local().Format(time.DateTime))
+	if k.Groups[0].AuthToken && !auth {
+		fmt.Fprintf(w, "group %s had an AUTH token and comes back without one; --auth gives it a new one\n", k.Groups[0].ID)
+	}
 }
 
 // makeWay refuses if a local ElastiCache is up, and cleans up after a dead one.
@@ -134,23 +112,26 @@ func alreadyUp() error {
 }
 
 // serve runs a local ElastiCache until ctx ends; ready is called when it is up.
-func serve(ctx context.Context, o upOptions, stderr io.Writer, ready func(state.State) error) (err error) {
-	o.cluster.Log = stderr
-	c, err := cluster.Start(ctx, o.cluster)
+func serve(ctx context.Context, u up, stderr io.Writer, ready func(state.State) error) (err error) {
+	if u.options.Group.AuthToken != "" {
+		if err := state.WriteSecret(localFolder, u.options.Group.AuthToken); err != nil {
+			return err
+		}
+	}
+	board := notice{secret: u.options.Group.AuthToken != ""}
+	u.options.Log, u.options.Changed = stderr, func() { board.renew(stderr) }
+	l, err := local.Up(ctx, u.options)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Stop()) }()
-	s, err := state.Of(c, o.cluster.Group, time.Now())
-	if err != nil {
-		return err
-	}
-	if err := state.Write(localFolder, s); errors.Is(err, state.ErrUp) {
+	defer func() { err = errors.Join(err, l.Stop()) }()
+	s, err := board.post(l)
+	if errors.Is(err, state.ErrUp) {
 		return alreadyUp()
 	} else if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, state.Remove(localFolder)) }()
+	defer func() { err = errors.Join(err, board.takeDown()) }()
 	if err := ready(s); err != nil {
 		return err
 	}
@@ -158,10 +139,69 @@ func serve(ctx context.Context, o upOptions, stderr io.Writer, ready func(state.
 	return nil
 }
 
+// notice is the state file of a local ElastiCache as it changes.
+type notice struct {
+	secret bool // the AUTH token is in its file
+
+	mu     sync.Mutex
+	posted *local.Local // nil before post and after takeDown
+}
+
+func (n *notice) post(l *local.Local) (state.State, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s, err := n.write(l)
+	if err == nil {
+		n.posted = l
+	}
+	return s, err
+}
+
+// write writes down what runs now. The caller holds mu.
+func (n *notice) write(l *local.Local) (state.State, error) {
+	s, err := l.State()
+	if err != nil {
+		return s, err
+	}
+	if n.secret {
+		if s.PasswordFile, err = filepath.Abs(state.SecretPath(localFolder)); err != nil {
+			return s, err
+		}
+	}
+	return s, state.Write(localFolder, s)
+}
+
+// renew writes down what has changed.
+func (n *notice) renew(stderr io.Writer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.posted == nil {
+		return
+	}
+	if _, err := n.write(n.posted); err != nil {
+		fmt.Fprintln(stderr, err)
+	}
+}
+
+func (n *notice) takeDown() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.posted = nil
+	return state.Remove(localFolder)
+}
+
+// tellAPI says where the AWS API is.
+func tellAPI(w io.Writer, s state.State) {
+	fmt.Fprintf(w, "AWS API at %s; point the AWS CLI and SDKs at it: eval \"$(rankbench local env)\"\n", s.API)
+	if s.Primary != "" {
+		fmt.Fprintf(w, "primary endpoint %s, reader endpoint %s, names resolved by %s\n", s.Primary, s.Reader, s.Resolver)
+	}
+}
+
 // serveInBackground is serve for the process that detach is waiting for.
-func serveInBackground(ctx context.Context, o upOptions, stderr io.Writer) error {
+func serveInBackground(ctx context.Context, u up, stderr io.Writer) error {
 	starter, told := state.StartedBy(), false
-	err := serve(ctx, o, stderr, func(state.State) error {
+	err := serve(ctx, u, stderr, func(state.State) error {
 		told = true
 		return starter.Tell(nil)
 	})
@@ -171,8 +211,8 @@ func serveInBackground(ctx context.Context, o upOptions, stderr io.Writer) error
 	return err
 }
 
-func detach(ctx context.Context, o upOptions, stdout, stderr io.Writer) error {
-	if err := state.Launch(ctx, localFolder, o.args()); err != nil {
+func detach(ctx context.Context, u up, stdout, stderr io.Writer) error {
+	if err := state.Launch(ctx, localFolder, u.args); err != nil {
 		return err
 	}
 	s, err := state.Read(localFolder)
@@ -180,6 +220,10 @@ func detach(ctx context.Context, o upOptions, stdout, stderr io.Writer) error {
 		return err
 	}
 	printNodes(stdout, s)
+	if u.options.Kept != nil {
+		fmt.Fprintf(stderr, "restored %d keys\n", u.options.Kept.Keys())
+	}
+	tellAPI(stderr, s)
 	fmt.Fprintf(stderr, "running in the background (pid %d, log %s); `rankbench local down` ends it\n",
 		s.Owner.PID, state.LogPath(localFolder))
 	return nil

@@ -62,7 +62,11 @@ func Clean(dir string) error {
 
 // tidy removes what a dead owner has left, which is nothing if it ended well.
 func tidy(dir string, s State) error {
-	return errors.Join(cluster.Reclaim(s.Dir), Remove(dir))
+	errs := []error{Remove(dir)}
+	for _, d := range s.Dirs {
+		errs = append(errs, cluster.Reclaim(d))
+	}
+	return errors.Join(errs...)
 }
 
 // signal sends to exactly the process that was recorded.

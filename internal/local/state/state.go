@@ -2,8 +2,9 @@
 // .rankbench/local.json in it says who runs it and where its nodes are. It knows
 // no Redis command; the processes are package cluster's.
 //
-// `rankbench local up` writes the file once its cluster is ready, all other
-// commands read it, and whoever ends the cluster removes it:
+// `rankbench local up` writes the file once its first group is available, and
+// again whenever nodes have changed; all other commands read it, and whoever
+// ends the local ElastiCache removes it:
 //
 //   - Write, Read, Remove: the file
 //   - Launch, StartedBy: the owner as a background process (background.go)
@@ -22,9 +23,13 @@ import (
 )
 
 const (
-	version = 1
+	version = 2
 	folder  = ".rankbench"
 	file    = "local.json"
+	// secretFile holds the AUTH token, which stands nowhere else.
+	secretFile = "auth-token"
+	// keptFolder is package keep's, and outlives the local ElastiCache.
+	keptFolder = "kept"
 )
 
 var (
@@ -39,45 +44,59 @@ var (
 
 // State is what the file holds.
 type State struct {
-	Version       int             `json:"version"`
-	Group         string          `json:"group"`
-	Owner         cluster.Process `json:"owner"` // of the redis-servers: their parent
-	Nodes         []Node          `json:"nodes"`
-	Server        string          `json:"server"` // path of the redis-server
-	ServerVersion string          `json:"server_version"`
-	Dir           string          `json:"dir"` // of the nodes' files
-	Started       time.Time       `json:"started"`
+	Version        int             `json:"version"`
+	Owner          cluster.Process `json:"owner"` // of the redis-servers: their parent
+	API            string          `json:"api"`   // URL of the AWS API
+	Region         string          `json:"region"`
+	Resolver       string          `json:"resolver,omitempty"` // host:port of the DNS server
+	Group          string          `json:"group"`              // the first one, which commands without a config go against
+	ClusterEnabled bool            `json:"cluster_enabled"`    // of that group, as all up to PasswordFile
+	Primary        string          `json:"primary,omitempty"`  // host:port of the primary endpoint; cluster mode disabled
+	Reader         string          `json:"reader,omitempty"`
+	CAFile         string          `json:"ca_file,omitempty"`       // with TLS
+	PasswordFile   string          `json:"password_file,omitempty"` // with an AUTH token
+	Nodes          []Node          `json:"nodes"`                   // of all groups
+	Groups         []Group         `json:"groups,omitempty"`        // the first one, while it is there, first
+	Server         string          `json:"server"`                  // path of the redis-server
+	ServerVersion  string          `json:"server_version"`
+	Dirs           []string        `json:"dirs"` // of the nodes' files
+	Started        time.Time       `json:"started"`
 }
 
 // Node is one node as it was when the file was written.
 type Node struct {
+	Group string `json:"group"`
 	ID    string `json:"id"`
 	Shard string `json:"shard"`
 	Addr  string `json:"addr"`
-	PID   int    `json:"pid"`
+	PID   int    `json:"pid"` // 0 while it is down
 }
 
-// Of describes c, with this process as its owner. started is wall time.
-func Of(c *cluster.Cluster, group string, started time.Time) (State, error) {
-	owner, err := cluster.Self()
-	if err != nil {
-		return State{}, err
-	}
-	s := State{
-		Version: version, Group: group, Owner: owner, Dir: c.Dir(), Started: started,
-		Server: c.Server().Binary, ServerVersion: c.Server().Version,
-	}
-	for _, n := range c.Nodes() {
-		s.Nodes = append(s.Nodes, Node{ID: n.ID, Shard: n.Shard, Addr: n.Addr, PID: n.PID})
-	}
-	return s, nil
+// Group is what it takes to make a replication group again, as it was when the
+// file was written, but for its AUTH token.
+type Group struct {
+	ID                string            `json:"id"`
+	Description       string            `json:"description"`
+	Engine            string            `json:"engine"`
+	NodeType          string            `json:"node_type"`
+	ClusterEnabled    bool              `json:"cluster_enabled"`
+	Shards            int               `json:"shards"`
+	Replicas          int               `json:"replicas"` // of the shard that has most
+	AutomaticFailover bool              `json:"automatic_failover"`
+	MultiAZ           bool              `json:"multi_az"`
+	TLS               bool              `json:"tls"`
+	AuthToken         bool              `json:"auth_token"`        // whether it has one
+	CAFile            string            `json:"ca_file,omitempty"` // with TLS
+	Tags              map[string]string `json:"tags,omitempty"`
 }
 
-// Addrs lists the host:port of all nodes.
+// Addrs lists the host:port of the first group's nodes.
 func (s State) Addrs() []string {
-	addrs := make([]string, len(s.Nodes))
-	for i, n := range s.Nodes {
-		addrs[i] = n.Addr
+	var addrs []string
+	for _, n := range s.Nodes {
+		if n.Group == s.Group {
+			addrs = append(addrs, n.Addr)
+		}
 	}
 	return addrs
 }
@@ -149,6 +168,26 @@ func Remove(dir string) error {
 	if err := os.Remove(filepath.Join(dir, folder, file)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove local state: %w", err)
 	}
+	if err := os.Remove(SecretPath(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove local state: %w", err)
+	}
 	_ = os.Remove(filepath.Join(dir, folder)) // fails while the log is in it, and may
+	return nil
+}
+
+// KeptPath is the folder of what `rankbench local down --keep` has kept of dir.
+func KeptPath(dir string) string { return filepath.Join(dir, folder, keptFolder) }
+
+// SecretPath is where the AUTH token of the folder's first group is, if it has one.
+func SecretPath(dir string) string { return filepath.Join(dir, folder, secretFile) }
+
+// WriteSecret writes the AUTH token, for this user alone.
+func WriteSecret(dir, token string) error {
+	if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+		return fmt.Errorf("write the AUTH token: %w", err)
+	}
+	if err := os.WriteFile(SecretPath(dir), []byte(token+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write the AUTH token: %w", err)
+	}
 	return nil
 }
