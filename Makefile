@@ -11,7 +11,7 @@ TESTFLAGS      ?=
 help: ## show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: redis ## a local cluster, a ranking of 1,000,000 members, the four operations for a minute
+demo: redis ## a local ElastiCache, a ranking of 1,000,000 members, the four operations for a minute
 	$(GO) run ./cmd/rankbench load scenarios/demo.yaml --local
 
 test: redis python ## everything, with the race detector, against real servers

@@ -109,7 +109,7 @@ func explain(err error, addr string, cfg *config.Config) error {
 	case load.DNS:
 		return fail.WithHint(err, dnsHint(cfg.Target))
 	case load.Refused:
-		return fail.WithHint(err, "nothing listens there: check host and port, or start a local cluster with `rankbench local up`")
+		return fail.WithHint(err, "nothing listens there: check host and port, or start a local ElastiCache with `rankbench local up`")
 	case load.Timeout:
 		if cfg.Target.TLS != nil {
 			return fail.WithHint(err, "no answer: check the security group and the port; a server without TLS does not answer a TLS client either")
