@@ -117,12 +117,18 @@ func TestFailoverInterruptsWritesForTheConfiguredTime(t *testing.T) {
 
 func failOver(t *testing.T, c *elasticache.Client, group string) {
 	t.Helper()
+	testFailover(t, c, group)
+	awaitEvent(t, c, "Finished recovery")
+	awaitIdle(t, c, group)
+}
+
+// testFailover returns when the call does.
+func testFailover(t *testing.T, c *elasticache.Client, group string) {
+	t.Helper()
 	_, err := c.TestFailover(t.Context(), &elasticache.TestFailoverInput{ReplicationGroupId: &group, NodeGroupId: aws.String("0001")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitEvent(t, c, "Finished recovery")
-	awaitIdle(t, c, group)
 }
 
 // TestHungPrimaryIsSucceededAndReplaced: a process that hangs, not one that is gone.
@@ -315,4 +321,40 @@ func kill(t *testing.T, l *local.Local, id string) {
 		}
 	}
 	t.Fatalf("no node %s", id)
+}
+
+// TestShardKilledFromOutsideComesBackEmpty: where nobody is left to take over,
+// the data is lost, but not the group.
+func TestShardKilledFromOutsideComesBackEmpty(t *testing.T) {
+	l := start(t, options(t, 1, 1, quick()))
+	c := elastiCache(t, l)
+	rdb := client(stateOf(t, l).Addrs())
+	defer rdb.Close()
+	fill(t, rdb)
+	kill(t, l, "lb-0001-002")
+	kill(t, l, "lb-0001-001")
+	comesBackEmpty(t, c, rdb)
+}
+
+// TestFailoverFindsNobodyLeft: the only replica dies before it is promoted.
+func TestFailoverFindsNobodyLeft(t *testing.T) {
+	l := start(t, options(t, 1, 1, quick()))
+	c := elastiCache(t, l)
+	rdb := client(stateOf(t, l).Addrs())
+	defer rdb.Close()
+	fill(t, rdb)
+	testFailover(t, c, "lb")
+	kill(t, l, "lb-0001-002")
+	comesBackEmpty(t, c, rdb)
+}
+
+func comesBackEmpty(t *testing.T, c *elasticache.Client, rdb *redis.ClusterClient) {
+	t.Helper()
+	awaitEvent(t, c, "lb-0001-001: Finished recovery for cache nodes 0001")
+	awaitEvent(t, c, "lb-0001-002: Finished recovery for cache nodes 0001")
+	awaitIdle(t, c, "lb")
+	eventually(t, settles, func() error { return same(t.Context(), rdb, contents{}) })
+	// A primary that has started again takes writes once it has heard the others.
+	eventually(t, settles, func() error { return rdb.Set(t.Context(), "key:0", "", 0).Err() })
+	fill(t, rdb) // and its replica has it
 }

@@ -19,6 +19,8 @@ const (
 	lookEvery = 50 * time.Millisecond
 	// askTakes bounds one question to a node on loopback.
 	askTakes = time.Second
+	// tellTakes bounds telling several.
+	tellTakes = 3 * askTakes
 )
 
 // login is what a node wants to hear from whoever connects.
@@ -100,15 +102,22 @@ func (c *Cluster) tell(ctx context.Context, n *node, args ...any) error {
 	return nil
 }
 
-// tellAll tells all nodes at once, and leaves out those that do not run.
+// tellAll tells all nodes at once, and leaves out those that do not run. It asks
+// again for tellTakes: a connection is reset a moment before its process is
+// known to have ended.
 func (c *Cluster) tellAll(ctx context.Context, nodes []*node, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, tellTakes)
+	defer cancel()
 	errs := make([]error, len(nodes))
 	var wg sync.WaitGroup
 	for i, n := range nodes {
 		wg.Go(func() {
-			if errs[i] = c.tell(ctx, n, args...); errors.Is(errs[i], errAway) {
-				errs[i] = nil
-			}
+			errs[i] = poll(ctx, func(ctx context.Context) error {
+				if err := c.tell(ctx, n, args...); !errors.Is(err, errAway) {
+					return err
+				}
+				return nil
+			})
 		})
 	}
 	wg.Wait()

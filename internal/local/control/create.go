@@ -37,6 +37,7 @@ func (p *Plane) CreateReplicationGroup(_ context.Context, in CreateInput) (Repli
 			fmt.Fprintf(p.opts.Log, "%v\n", err)
 		}
 		p.opts.Changed()
+		p.heal(g)
 	})
 	return p.describe(g), nil
 }
@@ -56,6 +57,7 @@ func (p *Plane) Up(ctx context.Context, in CreateInput) error {
 		delete(p.groups, g.id)
 		return err
 	}
+	p.heal(g)
 	return nil
 }
 
@@ -91,7 +93,7 @@ func (p *Plane) create(ctx context.Context, g *group, earliest time.Time) error 
 	}
 	p.adopt(g, c)
 	if err := p.refresh(ctx, g); err != nil {
-		return errors.Join(err, p.failCreation(g))
+		return errors.Join(err, p.take(g).Stop(), p.failCreation(g))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

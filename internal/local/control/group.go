@@ -24,10 +24,10 @@ type group struct {
 
 	cluster *cluster.Cluster // nil while it is being created
 	status  string
-	busy    string   // the operation that goes on; "" for none
-	moved   *float64 // percent of the slots, while they move
-	shards  []*shard // by id
-	dead    []string // nodes that died by themselves and are not replaced yet
+	busy    string        // the operation that goes on; "" for none
+	moved   *float64      // percent of the slots, while they move
+	shards  []*shard      // by id
+	pause   time.Duration // before the next recovery; 0 unless the last operation failed
 }
 
 type shard struct {
@@ -117,7 +117,22 @@ func (p *Plane) zone(n int) string { return p.opts.Region + string(rune('a'+n%3)
 // join makes m a member with the address that its node has.
 func (m *member) join(n cluster.Node) {
 	m.host, m.port = n.Host, n.Port
-	m.status, m.joined, m.down = Available, true, false
+	m.status, m.joined, m.down = Available, true, n.PID == 0
+}
+
+// settle ends what goes on with shards and members, and forgets those that have
+// not come up.
+func (g *group) settle() {
+	for _, s := range g.shards {
+		s.status = Available
+		s.members = slices.DeleteFunc(s.members, func(m *member) bool { return !m.joined })
+		for _, m := range s.members {
+			if !m.down {
+				m.status = Available
+			}
+		}
+	}
+	g.shards = slices.DeleteFunc(g.shards, func(s *shard) bool { return len(s.members) == 0 })
 }
 
 // refresh looks who is primary of which shard, and which slots they have. What

@@ -10,7 +10,7 @@
 //  2. the group becomes busy: AWS takes one operation a group at a time
 //  3. the call returns the group as it is now; the operation goes on in the background
 //  4. the operation waits, works on the cluster, and writes events (events.go)
-//  5. the group is free again; nodes that died meanwhile are replaced (recover.go)
+//  5. the group is free again; nodes that are down are replaced (recover.go)
 //
 // One mutex guards all groups. No operation holds it while it waits or works.
 package control
@@ -98,22 +98,27 @@ func (p *Plane) begin(g *group, what string, work func(context.Context) error) {
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintf(p.opts.Log, "%s of %s failed: %v\n", what, g.id, err)
 		}
-		p.end(g)
+		p.end(g, err)
 		p.opts.Changed()
 		p.heal(g)
 	})
 }
 
-// end makes g free again.
-func (p *Plane) end(g *group) {
+// end makes g free again. What an operation that failed has not brought about is
+// forgotten; nodes that it has left down are recovered later.
+func (p *Plane) end(g *group, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g.busy, g.moved = "", nil
 	if g.status == Modifying {
 		g.status = Available
 	}
-	for _, s := range g.shards {
-		s.status = Available
+	g.settle()
+	p.point(g)
+	if err == nil {
+		g.pause = 0
+	} else {
+		g.pause = min(max(2*g.pause, pauseMin), pauseMax)
 	}
 }
 

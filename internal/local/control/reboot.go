@@ -48,7 +48,6 @@ func (g *group) checkReboot(m *member, nodes []string) error {
 }
 
 func (p *Plane) reboot(ctx context.Context, g *group, m *member) error {
-	defer p.settle(m)
 	if err := g.cluster.Kill(m.id); err != nil {
 		return err
 	}
@@ -67,11 +66,4 @@ func (p *Plane) reboot(ctx context.Context, g *group, m *member) error {
 	p.rejoin(g, m)
 	p.logf(SourceCluster, m.id, "Cache node 0001 restarted")
 	return nil
-}
-
-// settle ends what goes on with m.
-func (p *Plane) settle(m *member) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m.status = Available
 }

@@ -51,10 +51,8 @@ func (p *Plane) rejoin(g *group, m *member) {
 // died is told of each node that ended without our doing.
 func (p *Plane) died(g *group, id string) {
 	p.mu.Lock()
-	_, m := g.member(id)
-	if m != nil && g.status != Deleting {
+	if _, m := g.member(id); m != nil {
 		m.down = true
-		g.dead = append(g.dead, id)
 		p.point(g)
 	}
 	p.mu.Unlock()
@@ -62,25 +60,54 @@ func (p *Plane) died(g *group, id string) {
 	p.heal(g)
 }
 
+// pauseMin and pauseMax bound the pause after a recovery that failed, which
+// doubles from one to the next.
+const (
+	pauseMin = time.Second
+	pauseMax = time.Minute
+)
+
 // heal lets g recover from the death of a node, as ElastiCache does by itself:
-// a primary is succeeded, and every dead node replaced. It does nothing while
-// the group is busy; it is called again when it no longer is.
+// a primary is succeeded, and every node that is down replaced, however often it
+// takes. It does nothing while the group is busy; it is called again when it no
+// longer is.
 func (p *Plane) heal(g *group) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(g.dead) == 0 || g.checkIdle() != nil {
+	if g.checkIdle() != nil {
 		return
 	}
-	s, m := g.member(g.dead[0])
-	g.dead = g.dead[1:]
+	s, m := g.firstDown()
 	if m == nil {
 		return
 	}
-	down := time.Now()
-	p.begin(g, "the recovery of "+m.id, func(ctx context.Context) error { return p.recover(ctx, g, s, m, down) })
+	down := time.Now().Add(g.pause)
+	p.begin(g, "the recovery of "+m.id, func(ctx context.Context) error {
+		if err := until(ctx, down); err != nil {
+			return err
+		}
+		return p.recover(ctx, g, s, m, down)
+	})
 }
 
-// recover replaces m, and promotes a replica first if m was the primary.
+// firstDown finds a node to recover. A primary comes first: its replicas need it.
+func (g *group) firstDown() (*shard, *member) {
+	for _, s := range g.shards {
+		if m := s.member(s.primary); m != nil && m.down {
+			return s, m
+		}
+	}
+	for _, s := range g.shards {
+		for _, m := range s.members {
+			if m.down {
+				return s, m
+			}
+		}
+	}
+	return nil, nil
+}
+
+// recover replaces m, and promotes a replica first if m is the primary.
 func (p *Plane) recover(ctx context.Context, g *group, s *shard, m *member, down time.Time) error {
 	p.mu.Lock()
 	wasPrimary := s.primary == m.id
@@ -91,19 +118,48 @@ func (p *Plane) recover(ctx context.Context, g *group, s *shard, m *member, down
 	if err := g.cluster.Freeze(ctx, s.id, true); err != nil {
 		return err
 	}
+	elected, err := p.elected(ctx, g, s, m)
+	switch {
+	case err != nil:
+		return err
+	case elected:
+		return p.replace(ctx, g, m, down)
+	}
 	if _, err := g.cluster.BestReplica(ctx, s.id); err != nil {
-		return p.startOver(ctx, g, m, down)
+		return p.startOver(ctx, g, s, m, down)
 	}
 	return p.succeed(ctx, g, s, m, down)
 }
 
+// elected tells whether the cluster itself has found a successor for m, the
+// primary of s, while the group was busy.
+func (p *Plane) elected(ctx context.Context, g *group, s *shard, m *member) (bool, error) {
+	_ = p.refresh(ctx, g) // where no node answers, none is elected
+	p.mu.Lock()
+	successor := s.primary
+	p.mu.Unlock()
+	if successor == m.id {
+		return false, nil
+	}
+	if err := g.cluster.Freeze(ctx, s.id, false); err != nil {
+		return false, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.logFailover(g, m.id, successor)
+	return true, nil
+}
+
 // startOver brings back a primary that nobody can succeed. Its data is lost.
-func (p *Plane) startOver(ctx context.Context, g *group, m *member, down time.Time) error {
+func (p *Plane) startOver(ctx context.Context, g *group, s *shard, m *member, down time.Time) error {
 	p.logf(SourceCluster, m.id, "Recovering cache nodes 0001")
 	if err := until(ctx, down.Add(g.timings.Recovery)); err != nil {
 		return err
 	}
-	if err := g.cluster.Restart(ctx, m.id); err != nil {
+	if err := g.cluster.Reboot(ctx, m.id); err != nil {
+		return err
+	}
+	if err := g.cluster.Freeze(ctx, s.id, false); err != nil {
 		return err
 	}
 	p.rejoin(g, m)

@@ -157,7 +157,8 @@ func (p *Plane) increase(ctx context.Context, g *group, plans []plan, called tim
 	for _, pl := range plans {
 		for _, m := range pl.add {
 			if err := p.addReplica(ctx, g, m); err != nil {
-				return p.giveUp(g, plans, err)
+				p.logf(SourceGroup, g.id, "Increase replica count failed for replication group %s on %s", g.id, stamp(time.Now()))
+				return err
 			}
 		}
 	}
@@ -178,21 +179,6 @@ func (p *Plane) addReplica(ctx context.Context, g *group, m *member) error {
 	m.status = Available
 	p.logCreated(m)
 	return nil
-}
-
-// giveUp forgets the members that could not be created.
-func (p *Plane) giveUp(g *group, plans []plan, cause error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, pl := range plans {
-		for _, m := range pl.add {
-			if !m.joined {
-				pl.shard.drop(m)
-			}
-		}
-	}
-	p.log(SourceGroup, g.id, "Increase replica count failed for replication group %s on %s", g.id, stamp(time.Now()))
-	return cause
 }
 
 func (s *shard) drop(m *member) {
@@ -320,9 +306,6 @@ func (p *Plane) decrease(ctx context.Context, g *group, plans []plan, called tim
 
 func (p *Plane) removeReplica(ctx context.Context, g *group, s *shard, m *member) error {
 	if err := g.cluster.Remove(ctx, m.id, drainIdle, g.timings.Drain); err != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		m.status = Available
 		return err
 	}
 	p.mu.Lock()

@@ -117,7 +117,6 @@ func (p *Plane) addShards(ctx context.Context, g *group, added []*shard, called 
 	}
 	for _, s := range added {
 		if err := p.addShard(ctx, g, s); err != nil {
-			p.dropShards(g, func(s *shard) bool { return slices.Contains(added, s) && !s.members[0].joined })
 			return err
 		}
 	}
@@ -168,15 +167,11 @@ func (p *Plane) removeShard(ctx context.Context, g *group, s *shard) error {
 	if err := g.cluster.RemoveShard(ctx, s.id, drainIdle, g.timings.Drain); err != nil {
 		return err
 	}
-	p.dropShards(g, func(other *shard) bool { return other == s })
+	p.mu.Lock()
+	g.shards = slices.DeleteFunc(g.shards, func(other *shard) bool { return other == s })
+	p.mu.Unlock()
 	p.opts.Changed()
 	return nil
-}
-
-func (p *Plane) dropShards(g *group, gone func(*shard) bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	g.shards = slices.DeleteFunc(g.shards, gone)
 }
 
 // moveSlots spreads the slots evenly over all shards but those without, which
