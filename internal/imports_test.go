@@ -19,6 +19,7 @@ const module = "github.com/rankbench/rankbench/"
 var may = map[string][]string{
 	"internal/fail":              {},
 	"internal/netfail":           {},
+	"internal/aws":               {},
 	"internal/ranking":           {},
 	"internal/result":            {},
 	"internal/strictyaml":        {},

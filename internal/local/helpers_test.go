@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	rankaws "github.com/rankbench/rankbench/internal/aws"
 	"github.com/rankbench/rankbench/internal/local"
 	"github.com/rankbench/rankbench/internal/local/clustertest"
 	"github.com/rankbench/rankbench/internal/local/control"
@@ -99,6 +100,7 @@ func sdk(t *testing.T, l *local.Local) aws.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.HTTPClient = rankaws.WholeBody(c.HTTPClient)
 	return c
 }
 

@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/cloudtrail"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/elasticache"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
+	rankaws "github.com/rankbench/rankbench/internal/aws"
 	"github.com/rankbench/rankbench/internal/local/control"
 	"github.com/rankbench/rankbench/internal/local/metrics"
 )
@@ -248,6 +250,7 @@ func (l *local) config() aws.Config {
 		BaseEndpoint:     aws.String(l.server.URL),
 		Credentials:      credentials.NewStaticCredentialsProvider("test", "test", ""),
 		RetryMaxAttempts: 1,
+		HTTPClient:       rankaws.WholeBody(awshttp.NewBuildableClient()),
 	}
 }
 
