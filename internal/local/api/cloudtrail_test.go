@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudtrail"
@@ -39,6 +40,27 @@ func TestOnlyChangesAreRecordedAcceptedOrRefused(t *testing.T) {
 	same(t, "calls", got, []string{"RebootCacheCluster lb-0001-001", "DeleteReplicationGroup lb InvalidParameterCombination",
 		"TestFailover lb InvalidParameterValue", "TestFailover lb"})
 	same(t, "parameters", l.plane.calls[3].Parameters, map[string]string{"ReplicationGroupId": "LB", "NodeGroupId": "0001"})
+}
+
+// A caller cannot fill our memory with what is recorded of its calls.
+func TestLargeParametersAreCut(t *testing.T) {
+	l := startLocal(t)
+	long := strings.Repeat("ä", 1<<16)
+	query := "Version=2015-02-02&Action=TestFailover&ReplicationGroupId=lb&Long=" + long
+	for i := range 1000 {
+		query += fmt.Sprintf("&P%d=%s", i, strings.Repeat("x", 100))
+	}
+	l.send(t, "POST", "/", query, form, "User-Agent: "+strings.Repeat("u", 5000))
+	c, size := l.plane.calls[0], 0
+	for name, value := range c.Parameters {
+		size += len(name) + len(value)
+	}
+	if size > recordMost || size < recordMost/2 || len(c.UserAgent) > 200 {
+		t.Errorf("%d bytes of parameters and %d of the user agent are kept", size, len(c.UserAgent))
+	}
+	if got := c.Parameters["Long"]; !utf8.ValidString(got) || !strings.HasPrefix(got, "ää") || len(got) > shortMost+3 {
+		t.Errorf("%d bytes are left of a long parameter", len(got))
+	}
 }
 
 func TestAuthTokenIsRecordedNowhere(t *testing.T) {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rankbench/rankbench/internal/local/control"
@@ -79,7 +80,7 @@ func (c *call) recorded(err error) control.Call {
 		Name:       c.action,
 		Resource:   c.resource(),
 		Parameters: c.parameters(),
-		UserAgent:  c.userAgent,
+		UserAgent:  shown(c.userAgent),
 		ErrorCode:  errorCode(err),
 		RequestID:  c.requestID,
 	}
@@ -96,11 +97,29 @@ func (c *call) resource() string {
 	return ""
 }
 
-// parameters are those that came, without the secret and what names the action.
+// recordMost is how many bytes of a call's parameters are kept, and shortMost how
+// many of one of them (CloudTrail, too, cuts what is large).
+const (
+	recordMost = 8 << 10
+	shortMost  = 1 << 10
+)
+
+// parameters are those that came, as far as there is room, without the secret and
+// what names the action.
 func (c *call) parameters() map[string]string {
-	given := maps.Clone(c.given)
-	maps.DeleteFunc(given, func(name, _ string) bool {
-		return name == "Action" || name == "Version" || strings.EqualFold(name, "AuthToken")
-	})
-	return given
+	kept, size := map[string]string{}, 0
+	for _, name := range slices.Sorted(maps.Keys(c.given)) {
+		if name == "Action" || name == "Version" || strings.EqualFold(name, "AuthToken") {
+			continue
+		}
+		value := c.given[name]
+		if len(value) > shortMost {
+			value = strings.ToValidUTF8(value[:shortMost], "") + "..."
+		}
+		if size += len(name) + len(value); size > recordMost {
+			break
+		}
+		kept[name] = value
+	}
+	return kept
 }

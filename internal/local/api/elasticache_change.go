@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 
 	"github.com/rankbench/rankbench/internal/local/control"
 )
@@ -82,7 +83,9 @@ func (h *handler) increaseReplicaCount(ctx context.Context, c *call) (any, error
 
 func (h *handler) decreaseReplicaCount(ctx context.Context, c *call) (any, error) {
 	change := replicaChange(c.args)
-	change.Remove = c.args.texts("ReplicasToRemove", "member")
+	for _, id := range c.args.texts("ReplicasToRemove", "member") {
+		change.Remove = append(change.Remove, strings.ToLower(id))
+	}
 	if err := c.args.err(); err != nil {
 		return nil, err
 	}

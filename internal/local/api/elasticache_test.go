@@ -239,7 +239,7 @@ func TestChangesArriveDecodedAndAnswerWithTheGroup(t *testing.T) {
 		{"decrease", func(c *elasticache.Client) (*types.ReplicationGroup, error) {
 			out, err := c.DecreaseReplicaCount(ctx, &elasticache.DecreaseReplicaCountInput{
 				ReplicationGroupId: aws.String("lb"), ApplyImmediately: aws.Bool(false), NewReplicaCount: aws.Int32(1),
-				ReplicasToRemove: []string{"lb-0001-002", "lb-0001-003"}})
+				ReplicasToRemove: []string{"lb-0001-002", "LB-0001-003"}})
 			if err != nil {
 				return nil, err
 			}

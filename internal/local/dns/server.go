@@ -56,22 +56,24 @@ func Start(ctx context.Context, addr string) (*Server, error) {
 	}
 	s := &Server{addr: packets.LocalAddr().String()}
 	s.names.init()
-	s.run(packets, streams)
+	if err := s.run(packets, streams); err != nil {
+		return nil, errors.Join(fmt.Errorf("start DNS server: %w", err), packets.Close(), streams.Close())
+	}
 	return s, nil
 }
 
 // run returns when both sides serve: before that they could not be shut down.
-func (s *Server) run(packets net.PacketConn, streams net.Listener) {
-	var started sync.WaitGroup
-	started.Add(2)
-	handler := dns.HandlerFunc(s.handle)
-	s.udp = &dns.Server{PacketConn: packets, Handler: handler, NotifyStartedFunc: started.Done}
-	s.tcp = &dns.Server{Listener: streams, Handler: handler, NotifyStartedFunc: started.Done, ReadTimeout: readWithin}
+func (s *Server) run(packets net.PacketConn, streams net.Listener) error {
+	handler, started := dns.HandlerFunc(s.handle), make(chan error, 4)
+	notify := func() { started <- nil }
+	s.udp = &dns.Server{PacketConn: packets, Handler: handler, NotifyStartedFunc: notify}
+	s.tcp = &dns.Server{Listener: streams, Handler: handler, NotifyStartedFunc: notify, ReadTimeout: readWithin}
 	for _, side := range []*dns.Server{s.udp, s.tcp} {
-		// What it returns is that its socket is closed: Shutdown tells what went wrong there.
-		s.serve.Go(func() { _ = side.ActivateAndServe() })
+		// Once it serves, what it returns is that its socket is closed: Shutdown
+		// tells what went wrong there.
+		s.serve.Go(func() { started <- side.ActivateAndServe() })
 	}
-	started.Wait()
+	return errors.Join(<-started, <-started)
 }
 
 // Addr is host:port, the same for UDP and TCP.
@@ -90,8 +92,9 @@ func (s *Server) Close() error {
 // Set replaces the addresses of a name of the Zone, with or without its final
 // dot, in any case. Without addresses the name exists and leads nowhere, as
 // ElastiCache's reader endpoint without replicas. Answers that are on their way
-// may still have the old ones. A name outside of the Zone is never answered. A ttl is rounded up to seconds, in which DNS
-// counts; 0 says that nobody is to keep the answer.
+// may still have the old ones. A name outside of the Zone is never answered. A ttl
+// is rounded up to seconds, in which DNS counts; 0 says that nobody is to keep the
+// answer.
 func (s *Server) Set(name string, ttl time.Duration, addrs ...netip.Addr) {
 	s.names.set(canonical(name), newRecord(ttl, addrs))
 }

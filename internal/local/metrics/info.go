@@ -161,11 +161,16 @@ func (l *look) base(before *look) (base row, known bool) {
 	}
 }
 
-// elapsed prefers the server's clock: between its answer and its arrival here
-// some time may pass on a busy machine.
+// elapsed is the time that the counters are of. It prefers the server's clock:
+// between its answer and its arrival here some time may pass on a busy machine.
+// A process that has begun since was up for a part of it only, in full seconds.
 func (l *look) elapsed(before *look) float64 {
-	if d := l.server - before.server; d > 0 && before.runID == l.runID {
+	between := l.at.Sub(before.at)
+	if before.runID != l.runID {
+		return min(between, max(l.uptime, time.Second)).Seconds()
+	}
+	if d := l.server - before.server; d > 0 {
 		return d
 	}
-	return l.at.Sub(before.at).Seconds()
+	return between.Seconds()
 }

@@ -46,6 +46,21 @@ func TestWhatACounterWent(t *testing.T) {
 	}
 }
 
+// TestCountersAreOfTheTimeThatTheProcessWasUp: ten minutes apart.
+func TestCountersAreOfTheTimeThatTheProcessWasUp(t *testing.T) {
+	before := says(at(0), "run_id:a", "uptime_in_seconds:100", "server_time_usec:1000000000")
+	for after, want := range map[string]float64{
+		"run_id:a uptime_in_seconds:700 server_time_usec:1599500000": 599.5,
+		"run_id:b uptime_in_seconds:50 server_time_usec:1600000000":  50,
+		"run_id:b uptime_in_seconds:0 server_time_usec:1600000000":   1,
+		"run_id:b uptime_in_seconds:601 server_time_usec:1600000000": 600,
+	} {
+		if got := says(at(600), strings.Fields(after)...).since(before)[elapsedSeconds]; got != want {
+			t.Errorf("%s: %v s, want %v", after, got, want)
+		}
+	}
+}
+
 func TestReplicationBytesAreAPrimarysAlone(t *testing.T) {
 	primary := func(second float64, offset int) *look {
 		return says(at(second), "run_id:a", "role:master", fmt.Sprint("master_repl_offset:", offset))

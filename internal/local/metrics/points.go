@@ -8,13 +8,13 @@ import (
 )
 
 // shortPeriods are the periods under a minute that CloudWatch has (GetMetricData, Period).
-var shortPeriods = []time.Duration{time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second}
+var shortPeriods = []time.Duration{time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second}
 
 func (q Query) check() error {
 	if q.Period >= time.Minute && q.Period%time.Minute == 0 || slices.Contains(shortPeriods, q.Period) {
 		return nil
 	}
-	return fmt.Errorf("period %s: it is neither 1s, 5s, 10s, 30s nor a multiple of 1m", q.Period)
+	return fmt.Errorf("period %s: it is neither 1s, 5s, 10s, 20s, 30s nor a multiple of 1m", q.Period)
 }
 
 // fold returns the statistics of the samples in each period that begins in
@@ -28,7 +28,7 @@ func fold(q Query, step time.Duration, first, end int64, sample func(slot int64)
 	var points []Point
 	for start := ceilDiv(from, period) * period; start < to; start += period {
 		p := Point{Start: time.Unix(start, 0).UTC()}
-		for slot := start / unit; slot < (start+period)/unit; slot++ {
+		for slot := max(first, start/unit); slot < min(end, (start+period)/unit); slot++ {
 			p.add(sample(slot))
 		}
 		if p.SampleCount > 0 {

@@ -74,8 +74,18 @@ func TestAQueryWithoutBoundsIsAnswered(t *testing.T) {
 	}
 }
 
+// A period far longer than what is kept costs no more than what is kept.
+func TestALongPeriodCostsNoMore(t *testing.T) {
+	asked, first := 0, at(0).Unix()
+	sample := func(slot int64) float64 { asked++; return 1 }
+	q := Query{To: at(1e9), Period: time.Duration(first/60*60) * time.Second}
+	if got := fold(q, time.Second, first, first+60, sample); len(got) != 1 || got[0].SampleCount != 60 || asked != 60 {
+		t.Errorf("%d samples were asked for: %v", asked, got)
+	}
+}
+
 func TestPeriodsAreCloudWatchs(t *testing.T) {
-	for _, good := range []time.Duration{1e9, 5e9, 10e9, 30e9, time.Minute, 3 * time.Minute, time.Hour, 24 * time.Hour} {
+	for _, good := range []time.Duration{1e9, 5e9, 10e9, 20e9, 30e9, time.Minute, 3 * time.Minute, time.Hour, 24 * time.Hour} {
 		if err := (Query{Period: good}).check(); err != nil {
 			t.Error(err)
 		}
