@@ -7,6 +7,7 @@ func (p *Plane) describe(g *group) ReplicationGroup {
 		ClusterEnabled: g.clusterEnabled, AutomaticFailover: g.autoFailover(), MultiAZ: g.multiAZ(),
 		NodeType: g.in.NodeType, Engine: g.in.Engine,
 		TransitEncryption: g.in.TransitEncryption, AuthToken: g.in.AuthToken != "",
+		Busy: g.busy,
 	}
 	if g.moved != nil {
 		percent := *g.moved

@@ -83,6 +83,7 @@ type ReplicationGroup struct {
 	TransitEncryption     bool
 	AuthToken             bool
 	Resharding            *float64 // percent of the slots moved, while shards are added or removed
+	Busy                  string   // the operation that goes on, "" for none; AWS does not show it
 }
 
 // NodeGroup is a shard.
