@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,13 +50,36 @@ func options(t *testing.T, shards, replicas int, timings map[string]time.Duratio
 		Control: control.Options{Timings: profile, FullCoverage: true, NodeTimeout: 2 * time.Second},
 		Group: control.CreateInput{
 			ID: "lb", Description: "test", ClusterMode: "enabled",
-			NumNodeGroups: &shards, ReplicasPerGroup: &replicas, AutomaticFailover: &auto,
+			NumNodeGroups: &shards, ReplicasPerGroup: &replicas, AutomaticFailover: &auto, MultiAZ: &auto,
 		},
 		Log: logger{t},
 	}
 }
 
 type logger struct{ t *testing.T }
+
+// memo is a logger that remembers.
+type memo struct {
+	logger
+	mu   sync.Mutex
+	said strings.Builder
+}
+
+func (m *memo) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.said.Write(p)
+	return m.logger.Write(p)
+}
+
+func (m *memo) want(text string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !strings.Contains(m.said.String(), text) {
+		return fmt.Errorf("not said so far: %s", text)
+	}
+	return nil
+}
 
 func (l logger) Write(p []byte) (int, error) {
 	l.t.Logf("%s", strings.TrimRight(string(p), "\n"))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,8 +14,6 @@ import (
 
 	"github.com/rankbench/rankbench/internal/local/state"
 )
-
-func killPID(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
 
 // resolver asks the local ElastiCache's DNS server.
 func resolver(s state.State) *net.Resolver {
@@ -83,6 +80,63 @@ func TestFailoverMovesTheName(t *testing.T) {
 		t.Error(err)
 	}
 	checkRoles(t, c, s)
+	replaceFirstNode(t, c)
+}
+
+// replaceFirstNode removes lb-001 and adds it again: the endpoints have their port
+// also while it is being created.
+func replaceFirstNode(t *testing.T, c *elasticache.Client) {
+	t.Helper()
+	_, err := c.DecreaseReplicaCount(t.Context(), &elasticache.DecreaseReplicaCountInput{
+		ReplicationGroupId: aws.String("lb"), ApplyImmediately: aws.Bool(true), ReplicasToRemove: []string{"lb-001"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitEvent(t, c, "Decrease Replica count operation completed")
+	awaitIdle(t, c, "lb")
+	out, err := c.IncreaseReplicaCount(t.Context(), &elasticache.IncreaseReplicaCountInput{
+		ReplicationGroupId: aws.String("lb"), ApplyImmediately: aws.Bool(true), NewReplicaCount: aws.Int32(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard := out.ReplicationGroup.NodeGroups[0]
+	if p, r := aws.ToInt32(shard.PrimaryEndpoint.Port), aws.ToInt32(shard.ReaderEndpoint.Port); p == 0 || r != p {
+		t.Errorf("the ports of the endpoints are %d and %d", p, r)
+	}
+	awaitEvent(t, c, "Increase replica count completed")
+	awaitIdle(t, c, "lb")
+}
+
+// TestRebootedPrimaryIsNotFailedOver: it comes back as the primary, and empty.
+func TestRebootedPrimaryIsNotFailedOver(t *testing.T) {
+	o := options(t, 1, 1, quick())
+	o.Group.ClusterMode = "disabled"
+	l := start(t, o)
+	s, c := stateOf(t, l), elastiCache(t, l)
+	rdb := throughNames(s, s.Primary)
+	defer rdb.Close()
+	if err := rdb.Set(t.Context(), "who", "first", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.RebootCacheCluster(t.Context(), &elasticache.RebootCacheClusterInput{
+		CacheClusterId: aws.String("lb-001"), CacheNodeIdsToReboot: []string{"0001"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitEvent(t, c, "lb-001: Cache node 0001 restarted")
+	awaitIdle(t, c, "lb")
+	if n, err := rdb.DBSize(t.Context()).Result(); err != nil || n != 0 {
+		t.Errorf("the primary has %d keys (%v)", n, err)
+	}
+	if err := rdb.Set(t.Context(), "who", "second", 0).Err(); err != nil {
+		t.Error(err)
+	}
+	if n, err := rdb.Wait(t.Context(), 1, 10*time.Second).Result(); err != nil || n != 1 {
+		t.Errorf("%d replicas follow it (%v)", n, err)
+	}
+	if n := countEvents(t, c, "Failover"); n != 0 {
+		t.Errorf("%d events of a failover", n)
+	}
 }
 
 // checkRoles holds Describe to the truth, and the events to the words of case 1.

@@ -77,17 +77,15 @@ func TestSDKFailsOverAndSeesTheEventsInAWSsOrder(t *testing.T) {
 
 // TestSDKGetsAWSsRefusals covers what a drill can run into.
 func TestSDKGetsAWSsRefusals(t *testing.T) {
-	o := options(t, 1, 0, quick())
-	o.Control.FailoverQuota = 1
-	l := start(t, o)
+	l := start(t, options(t, 1, 0, quick()))
 	c := elastiCache(t, l)
 	failover := func(group, nodeGroup string) error {
 		_, err := c.TestFailover(t.Context(), &elasticache.TestFailoverInput{ReplicationGroupId: &group, NodeGroupId: &nodeGroup})
 		return err
 	}
-	increase := func(in elasticache.IncreaseReplicaCountInput) error {
-		in.ReplicationGroupId = aws.String("lb")
-		_, err := c.IncreaseReplicaCount(t.Context(), &in)
+	create := func(in elasticache.CreateReplicationGroupInput) error {
+		in.ReplicationGroupDescription = aws.String("refused")
+		_, err := c.CreateReplicationGroup(t.Context(), &in)
 		return err
 	}
 	for _, row := range []struct {
@@ -98,29 +96,44 @@ func TestSDKGetsAWSsRefusals(t *testing.T) {
 		{"unknown group", failover("no", "0001"), "ReplicationGroupNotFoundFault"},
 		{"unknown node group", failover("lb", "0002"), "NodeGroupNotFoundFault"},
 		{"no replica", failover("lb", "0001"), "InvalidReplicationGroupState"},
-		{"both kinds", increase(elasticache.IncreaseReplicaCountInput{ApplyImmediately: aws.Bool(true), NewReplicaCount: aws.Int32(1),
+		{"both kinds", increase(t, c, elasticache.IncreaseReplicaCountInput{ApplyImmediately: aws.Bool(true), NewReplicaCount: aws.Int32(1),
 			ReplicaConfiguration: []types.ConfigureShard{{NodeGroupId: aws.String("0001"), NewReplicaCount: aws.Int32(1)}}}), "InvalidParameterCombination"},
-		{"not at once", increase(elasticache.IncreaseReplicaCountInput{ApplyImmediately: aws.Bool(false), NewReplicaCount: aws.Int32(1)}), "InvalidParameterValue"},
-		{"no change", increase(elasticache.IncreaseReplicaCountInput{ApplyImmediately: aws.Bool(true), NewReplicaCount: aws.Int32(0)}), "NoOperationFault"},
-		{"six", increase(elasticache.IncreaseReplicaCountInput{ApplyImmediately: aws.Bool(true), NewReplicaCount: aws.Int32(6)}), "InvalidParameterValue"},
+		{"not at once", increase(t, c, elasticache.IncreaseReplicaCountInput{ApplyImmediately: aws.Bool(false), NewReplicaCount: aws.Int32(1)}), "InvalidParameterValue"},
+		{"no change", increase(t, c, elasticache.IncreaseReplicaCountInput{ApplyImmediately: aws.Bool(true), NewReplicaCount: aws.Int32(0)}), "NoOperationFault"},
+		{"six", increase(t, c, elasticache.IncreaseReplicaCountInput{ApplyImmediately: aws.Bool(true), NewReplicaCount: aws.Int32(6)}), "InvalidParameterValue"},
+		{"taken id", create(elasticache.CreateReplicationGroupInput{ReplicationGroupId: aws.String("lb")}), "ReplicationGroupAlreadyExists"},
+		{"nodes with taken ids", create(elasticache.CreateReplicationGroupInput{ReplicationGroupId: aws.String("lb-0001")}), "InvalidParameterValue"},
+		{"no port", create(elasticache.CreateReplicationGroupInput{ReplicationGroupId: aws.String("other"), Port: aws.Int32(70_000)}), "InvalidParameterValue"},
 	} {
 		var api smithy.APIError
 		if !errors.As(row.err, &api) || api.ErrorCode() != row.code {
 			t.Errorf("%s: %v, want %s", row.name, row.err, row.code)
 		}
 	}
-	if err := increase(elasticache.IncreaseReplicaCountInput{ApplyImmediately: aws.Bool(true), NewReplicaCount: aws.Int32(1)}); err != nil {
+}
+
+func increase(t *testing.T, c *elasticache.Client, in elasticache.IncreaseReplicaCountInput) error {
+	t.Helper()
+	in.ReplicationGroupId = aws.String("lb")
+	_, err := c.IncreaseReplicaCount(t.Context(), &in)
+	return err
+}
+
+// TestSDKRunsIntoTheQuota of failovers.
+func TestSDKRunsIntoTheQuota(t *testing.T) {
+	o := options(t, 1, 0, quick())
+	o.Control.FailoverQuota = 1
+	l := start(t, o)
+	c := elastiCache(t, l)
+	if err := increase(t, c, elasticache.IncreaseReplicaCountInput{ApplyImmediately: aws.Bool(true), NewReplicaCount: aws.Int32(1)}); err != nil {
 		t.Fatal(err)
 	}
 	awaitAvailable(t, c, "lb")
 	awaitIdle(t, c, "lb")
-	if err := failover("lb", "0001"); err != nil {
-		t.Fatal(err)
-	}
-	awaitEvent(t, c, "Finished recovery")
-	awaitIdle(t, c, "lb")
-	if quota := new(types.APICallRateForCustomerExceededFault); !errors.As(failover("lb", "0001"), &quota) {
-		t.Error("the second failover of a quota of one was accepted")
+	failOver(t, c, "lb")
+	_, err := c.TestFailover(t.Context(), &elasticache.TestFailoverInput{ReplicationGroupId: aws.String("lb"), NodeGroupId: aws.String("0001")})
+	if quota := new(types.APICallRateForCustomerExceededFault); !errors.As(err, &quota) {
+		t.Errorf("the second failover of a quota of one: %v", err)
 	}
 }
 
@@ -160,7 +173,19 @@ func TestSDKRunsSeveralGroupsSideBySide(t *testing.T) {
 	if role := aws.ToString(g.NodeGroups[0].NodeGroupMembers[0].CurrentRole); role != "primary" {
 		t.Errorf("role of %s is %q", aws.ToString(g.NodeGroups[0].NodeGroupMembers[0].CacheClusterId), role)
 	}
+	_, err = c.TestFailover(t.Context(), &elasticache.TestFailoverInput{ReplicationGroupId: aws.String("plain"), NodeGroupId: aws.String("0001")})
+	if refusal := new(types.InvalidReplicationGroupStateFault); !errors.As(err, &refusal) {
+		t.Errorf("a failover without Multi-AZ: %v", err)
+	}
 	rebootReplica(t, c)
+	if got := nodeIDs(t, c); got != "lb-0001-001 plain-001 plain-002 plain-003" {
+		t.Errorf("nodes %s", got)
+	}
+	deleteGroup(t, c, "plain")
+}
+
+func nodeIDs(t *testing.T, c *elasticache.Client) string {
+	t.Helper()
 	var ids []string
 	pages := elasticache.NewDescribeCacheClustersPaginator(c, &elasticache.DescribeCacheClustersInput{MaxRecords: aws.Int32(20)})
 	for pages.HasMorePages() {
@@ -172,16 +197,18 @@ func TestSDKRunsSeveralGroupsSideBySide(t *testing.T) {
 			ids = append(ids, aws.ToString(n.CacheClusterId))
 		}
 	}
-	if got := strings.Join(ids, " "); got != "lb-0001-001 plain-001 plain-002 plain-003" {
-		t.Errorf("nodes %s", got)
-	}
-	if _, err := c.DeleteReplicationGroup(t.Context(), &elasticache.DeleteReplicationGroupInput{ReplicationGroupId: aws.String("plain")}); err != nil {
+	return strings.Join(ids, " ")
+}
+
+func deleteGroup(t *testing.T, c *elasticache.Client, id string) {
+	t.Helper()
+	if _, err := c.DeleteReplicationGroup(t.Context(), &elasticache.DeleteReplicationGroupInput{ReplicationGroupId: &id}); err != nil {
 		t.Fatal(err)
 	}
 	w := elasticache.NewReplicationGroupDeletedWaiter(c, func(o *elasticache.ReplicationGroupDeletedWaiterOptions) {
 		o.MinDelay, o.MaxDelay = 100*time.Millisecond, time.Second
 	})
-	if err := w.Wait(t.Context(), &elasticache.DescribeReplicationGroupsInput{ReplicationGroupId: aws.String("plain")}, settles); err != nil {
+	if err := w.Wait(t.Context(), &elasticache.DescribeReplicationGroupsInput{ReplicationGroupId: &id}, settles); err != nil {
 		t.Error(err)
 	}
 }
@@ -220,6 +247,26 @@ func TestSDKReadsMetricsAndCalls(t *testing.T) {
 		}
 	}
 	eventually(t, settles, func() error { return wantSum(t.Context(), watch, 100) })
+	wantAllMetrics(t, watch)
+	if _, err := elastiCache(t, l).AddTagsToResource(t.Context(), &elasticache.AddTagsToResourceInput{
+		ResourceName: describe(t, elastiCache(t, l), "lb").ARN, Tags: []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	calls, err := trail.LookupEvents(t.Context(), &cloudtrail.LookupEventsInput{LookupAttributes: []trailtypes.LookupAttribute{
+		{AttributeKey: trailtypes.LookupAttributeKeyEventName, AttributeValue: aws.String("AddTagsToResource")}}})
+	if err != nil || len(calls.Events) != 1 {
+		t.Errorf("calls: %+v (%v)", calls, err)
+	}
+	who, err := sts.NewFromConfig(config).GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
+	if err != nil || aws.ToString(who.Account) != "000000000000" {
+		t.Errorf("identity: %+v (%v)", who, err)
+	}
+}
+
+// wantAllMetrics wants those that a drill looks at to be listed.
+func wantAllMetrics(t *testing.T, watch *cloudwatch.Client) {
+	t.Helper()
 	pages := cloudwatch.NewListMetricsPaginator(watch, &cloudwatch.ListMetricsInput{Namespace: aws.String("AWS/ElastiCache")})
 	names := map[string]bool{}
 	for pages.HasMorePages() {
@@ -236,20 +283,6 @@ func TestSDKReadsMetricsAndCalls(t *testing.T) {
 		if !names[name] {
 			t.Errorf("no metric %s", name)
 		}
-	}
-	if _, err := elastiCache(t, l).AddTagsToResource(t.Context(), &elasticache.AddTagsToResourceInput{
-		ResourceName: describe(t, elastiCache(t, l), "lb").ARN, Tags: []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	calls, err := trail.LookupEvents(t.Context(), &cloudtrail.LookupEventsInput{LookupAttributes: []trailtypes.LookupAttribute{
-		{AttributeKey: trailtypes.LookupAttributeKeyEventName, AttributeValue: aws.String("AddTagsToResource")}}})
-	if err != nil || len(calls.Events) != 1 {
-		t.Errorf("calls: %+v (%v)", calls, err)
-	}
-	who, err := sts.NewFromConfig(config).GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
-	if err != nil || aws.ToString(who.Account) != "000000000000" {
-		t.Errorf("identity: %+v (%v)", who, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/rankbench/rankbench/internal/local/cluster"
@@ -13,6 +14,7 @@ import (
 const (
 	maxNodeGroups = 90 // AWS's default quota of shards in a group
 	maxReplicas   = 5  // of a shard
+	maxPort       = 65535
 	// DefaultNodeType is shown where none was asked for. It changes nothing.
 	DefaultNodeType = "cache.r6g.large"
 	// tokenMin and tokenMax bound an AUTH token's length.
@@ -33,6 +35,7 @@ func (p *Plane) CreateReplicationGroup(_ context.Context, in CreateInput) (Repli
 	}
 	called := g.created
 	p.inBackground(func(ctx context.Context) {
+		p.opts.Changed()
 		if err := p.create(ctx, g, called.Add(g.timings.Create)); err != nil && ctx.Err() == nil {
 			fmt.Fprintf(p.opts.Log, "%v\n", err)
 		}
@@ -70,6 +73,8 @@ func (p *Plane) claim(in CreateInput) (*group, error) {
 	switch {
 	case p.groups[in.ID] != nil:
 		return nil, refuse(CodeGroupExists, "Replication group %s already exists.", in.ID)
+	case p.collides(in):
+		return nil, refuse(CodeParameterValue, "The cache clusters of replication group %s would have the names of another group's.", in.ID)
 	case in.ClusterMode == "disabled" && p.opts.Names == nil:
 		return nil, refuse(CodeParameterValue, "Cluster mode disabled gives each node an address of its own in 127.0.0.0/8, which needs Linux.")
 	}
@@ -82,18 +87,40 @@ func (p *Plane) claim(in CreateInput) (*group, error) {
 	return g, nil
 }
 
+// collides tells whether the nodes of in would have the names of another group's:
+// xx-0001-001 is a node of xx with cluster mode enabled, and of xx-0001 without.
+// The caller holds mu.
+func (p *Plane) collides(in CreateInput) bool {
+	for _, g := range p.groups {
+		switch {
+		case g.clusterEnabled == (in.ClusterMode == "enabled"):
+		case g.clusterEnabled && isShardOf(in.ID, g.id), !g.clusterEnabled && isShardOf(g.id, in.ID):
+			return true
+		}
+	}
+	return false
+}
+
+// isShardOf tells whether id is group-NNNN.
+func isShardOf(id, group string) bool {
+	number, ok := strings.CutPrefix(id, group+"-")
+	return ok && len(number) == 4 && strings.Trim(number, "0123456789") == ""
+}
+
 // create brings the group's cluster up; it becomes available at the earliest at a time.
 func (p *Plane) create(ctx context.Context, g *group, earliest time.Time) error {
 	c, err := cluster.Start(ctx, p.clusterOptions(g))
 	if err != nil {
-		return errors.Join(err, p.failCreation(g))
+		p.failCreation(g)
+		return err
 	}
 	if err := until(ctx, earliest); err != nil {
 		return errors.Join(err, c.Stop())
 	}
 	p.adopt(g, c)
 	if err := p.refresh(ctx, g); err != nil {
-		return errors.Join(err, p.take(g).Stop(), p.failCreation(g))
+		p.failCreation(g)
+		return errors.Join(err, p.take(g).Stop())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,12 +131,11 @@ func (p *Plane) create(ctx context.Context, g *group, earliest time.Time) error 
 }
 
 // failCreation leaves the group behind as AWS does: create-failed.
-func (p *Plane) failCreation(g *group) error {
+func (p *Plane) failCreation(g *group) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g.status, g.busy = Failed, ""
 	p.log(SourceGroup, g.id, "Failed to create replication group %s due to unsuccessful creation of its cache cluster(s).", g.id)
-	return nil
 }
 
 func (p *Plane) clusterOptions(g *group) cluster.Options {

@@ -23,7 +23,10 @@ func (p *Plane) DeleteReplicationGroup(_ context.Context, id string) (Replicatio
 	}
 	called := time.Now()
 	g.status, g.busy = Deleting, "its deletion"
-	p.inBackground(func(ctx context.Context) { p.remove(ctx, g, called.Add(g.timings.Delete)) })
+	p.inBackground(func(ctx context.Context) {
+		p.opts.Changed()
+		p.remove(ctx, g, called.Add(g.timings.Delete))
+	})
 	return p.describe(g), nil
 }
 

@@ -41,8 +41,7 @@ func (g *group) configurationEndpoint() *Endpoint {
 
 func (p *Plane) describeShard(g *group, s *shard) NodeGroup {
 	n := NodeGroup{ID: s.id, Status: s.status, Slots: s.slots}
-	if !g.clusterEnabled && len(s.members) > 0 {
-		port := s.members[0].port
+	if port := s.port(); !g.clusterEnabled && port > 0 {
 		n.PrimaryEndpoint = &Endpoint{Address: p.primaryName(g.id), Port: port}
 		n.ReaderEndpoint = &Endpoint{Address: p.readerName(g.id), Port: port}
 	}
@@ -52,6 +51,17 @@ func (p *Plane) describeShard(g *group, s *shard) NodeGroup {
 		}
 	}
 	return n
+}
+
+// port is the same for all nodes of a shard with cluster mode disabled. It is 0
+// before there are any.
+func (s *shard) port() int {
+	for _, m := range s.members {
+		if m.joined {
+			return m.port
+		}
+	}
+	return 0
 }
 
 func (p *Plane) describeMember(g *group, s *shard, m *member) NodeGroupMember {

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"syscall"
@@ -62,8 +61,10 @@ func (p *Plane) checkFailover(g *group, s *shard) error {
 	switch {
 	case !g.autoFailover():
 		return refuse(CodeGroupState, "Automatic failover is not enabled for replication group %s.", g.id)
-	case len(s.replicas()) == 0:
-		return refuse(CodeGroupState, "Node group %s of replication group %s has no replica.", s.id, g.id)
+	case !g.multiAZ():
+		return refuse(CodeGroupState, "Multi-AZ is not enabled for replication group %s.", g.id)
+	case !slices.ContainsFunc(s.replicas(), func(m *member) bool { return !m.down }):
+		return refuse(CodeGroupState, "Node group %s of replication group %s has no replica that is available.", s.id, g.id)
 	}
 	return p.checkQuota()
 }
@@ -94,7 +95,7 @@ func (p *Plane) failOver(ctx context.Context, g *group, s *shard, called time.Ti
 // takeDown ends the primary of s, and lets no replica stand for election before
 // the control plane has chosen: with three shards or more they would.
 func (p *Plane) takeDown(ctx context.Context, g *group, s *shard) (*member, error) {
-	if err := g.cluster.Freeze(ctx, s.id, true); err != nil {
+	if _, err := g.cluster.BestReplica(ctx, s.id); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
@@ -103,7 +104,9 @@ func (p *Plane) takeDown(ctx context.Context, g *group, s *shard) (*member, erro
 	if old == nil {
 		return nil, fmt.Errorf("node group %s has no primary", s.id)
 	}
+	p.freeze(ctx, g, s, true)
 	if err := p.strike(g, old.id); err != nil {
+		p.freeze(ctx, g, s, false)
 		return nil, err
 	}
 	p.mu.Lock()
@@ -112,6 +115,14 @@ func (p *Plane) takeDown(ctx context.Context, g *group, s *shard) (*member, erro
 	p.mu.Unlock()
 	p.opts.Changed()
 	return old, nil
+}
+
+// freeze does what it can: a node that does not answer now can hardly stand for
+// election, and the failover does not wait for it.
+func (p *Plane) freeze(ctx context.Context, g *group, s *shard, frozen bool) {
+	if err := g.cluster.Freeze(ctx, s.id, frozen); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(p.opts.Log, "%s: %v\n", g.id, err)
+	}
 }
 
 func (p *Plane) strike(g *group, id string) error {
@@ -147,7 +158,7 @@ func (p *Plane) promote(ctx context.Context, g *group, s *shard, old *member) (t
 	if err == nil {
 		err = g.cluster.Promote(ctx, best)
 	}
-	err = errors.Join(err, g.cluster.Freeze(ctx, s.id, false))
+	p.freeze(ctx, g, s, false)
 	if err != nil {
 		return time.Time{}, err
 	}

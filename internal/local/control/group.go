@@ -54,8 +54,6 @@ func (m *member) addr() string { return net.JoinHostPort(m.host, strconv.Itoa(m.
 
 func (m *member) endpoint() Endpoint { return Endpoint{Address: m.host, Port: m.port} }
 
-func compare(a, b string) int { return cmp.Compare(a, b) }
-
 // autoFailover is on unless it was refused, and needs a replica.
 func (g *group) autoFailover() bool {
 	if g.in.AutomaticFailover != nil {
@@ -107,7 +105,7 @@ func (s *shard) replicas() []*member {
 func (p *Plane) expect(s *shard, id string) *member {
 	m := &member{id: id, status: Creating, created: time.Now(), zone: p.zone(len(s.members))}
 	s.members = append(s.members, m)
-	slices.SortFunc(s.members, func(a, b *member) int { return compare(a.id, b.id) })
+	slices.SortFunc(s.members, func(a, b *member) int { return cmp.Compare(a.id, b.id) })
 	return m
 }
 

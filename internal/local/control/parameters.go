@@ -13,7 +13,7 @@ func complete(in *CreateInput) error {
 		return refuse(CodeParameterValue, "The parameter ReplicationGroupIdentifier is not a valid identifier. Identifiers must begin with a letter; "+
 			"must contain only ASCII letters, digits, and hyphens; must not end with a hyphen or contain two consecutive hyphens; and have at most 40 characters.")
 	}
-	for _, step := range []func(*CreateInput) error{completeEngine, completeMode, completeSize, checkFailover, checkAuth} {
+	for _, step := range []func(*CreateInput) error{completeEngine, completeMode, completeSize, checkFailover, checkAuth, checkPort} {
 		if err := step(in); err != nil {
 			return err
 		}
@@ -101,6 +101,13 @@ func checkAuth(in *CreateInput) error {
 		return refuse(CodeParameterMix, "The AUTH token is only supported when encryption-in-transit is enabled.")
 	case n < tokenMin || n > tokenMax:
 		return refuse(CodeParameterValue, "The AUTH token must have %d to %d characters.", tokenMin, tokenMax)
+	}
+	return nil
+}
+
+func checkPort(in *CreateInput) error {
+	if in.Port != nil && (*in.Port < 1 || *in.Port > maxPort) {
+		return refuse(CodeParameterValue, "Invalid value for parameter Port: %d.", *in.Port)
 	}
 	return nil
 }

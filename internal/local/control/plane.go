@@ -16,6 +16,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,6 +95,7 @@ func (p *Plane) clusters() []*cluster.Cluster {
 func (p *Plane) begin(g *group, what string, work func(context.Context) error) {
 	g.busy = what
 	p.inBackground(func(ctx context.Context) {
+		p.opts.Changed()
 		err := work(ctx)
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintf(p.opts.Log, "%s of %s failed: %v\n", what, g.id, err)
@@ -206,7 +208,7 @@ func (p *Plane) sorted() []*group {
 	for _, g := range p.groups {
 		all = append(all, g)
 	}
-	slices.SortFunc(all, func(a, b *group) int { return compare(a.id, b.id) })
+	slices.SortFunc(all, func(a, b *group) int { return cmp.Compare(a.id, b.id) })
 	return all
 }
 

@@ -115,14 +115,9 @@ func (p *Plane) recover(ctx context.Context, g *group, s *shard, m *member, down
 	if !wasPrimary {
 		return p.replace(ctx, g, m, down)
 	}
-	if err := g.cluster.Freeze(ctx, s.id, true); err != nil {
-		return err
-	}
-	elected, err := p.elected(ctx, g, s, m)
-	switch {
-	case err != nil:
-		return err
-	case elected:
+	p.freeze(ctx, g, s, true)
+	if p.elected(ctx, g, s, m) {
+		p.freeze(ctx, g, s, false)
 		return p.replace(ctx, g, m, down)
 	}
 	if _, err := g.cluster.BestReplica(ctx, s.id); err != nil {
@@ -133,21 +128,15 @@ func (p *Plane) recover(ctx context.Context, g *group, s *shard, m *member, down
 
 // elected tells whether the cluster itself has found a successor for m, the
 // primary of s, while the group was busy.
-func (p *Plane) elected(ctx context.Context, g *group, s *shard, m *member) (bool, error) {
+func (p *Plane) elected(ctx context.Context, g *group, s *shard, m *member) bool {
 	_ = p.refresh(ctx, g) // where no node answers, none is elected
 	p.mu.Lock()
-	successor := s.primary
-	p.mu.Unlock()
-	if successor == m.id {
-		return false, nil
-	}
-	if err := g.cluster.Freeze(ctx, s.id, false); err != nil {
-		return false, err
-	}
-	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.logFailover(g, m.id, successor)
-	return true, nil
+	if s.primary == m.id {
+		return false
+	}
+	p.logFailover(g, m.id, s.primary)
+	return true
 }
 
 // startOver brings back a primary that nobody can succeed. Its data is lost.
@@ -159,9 +148,7 @@ func (p *Plane) startOver(ctx context.Context, g *group, s *shard, m *member, do
 	if err := g.cluster.Reboot(ctx, m.id); err != nil {
 		return err
 	}
-	if err := g.cluster.Freeze(ctx, s.id, false); err != nil {
-		return err
-	}
+	p.freeze(ctx, g, s, false)
 	p.rejoin(g, m)
 	p.logf(SourceCluster, m.id, "Finished recovery for cache nodes 0001")
 	fmt.Fprintf(p.opts.Log, "%s had no replica that could succeed it: its data is lost\n", m.id)

@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -293,6 +295,7 @@ func (p *Plane) decrease(ctx context.Context, g *group, plans []plan, called tim
 	for _, pl := range plans {
 		for _, m := range pl.remove {
 			if err := p.removeReplica(ctx, g, pl.shard, m); err != nil {
+				p.logf(SourceGroup, g.id, "Decrease Replica count operation failed for replication group %s on %s.", g.id, stamp(time.Now()))
 				return err
 			}
 		}
@@ -304,7 +307,11 @@ func (p *Plane) decrease(ctx context.Context, g *group, plans []plan, called tim
 	return nil
 }
 
+// removeReplica removes m, unless it may be the last to have the data.
 func (p *Plane) removeReplica(ctx context.Context, g *group, s *shard, m *member) error {
+	if err := p.checkPrimary(ctx, g, s); err != nil {
+		return err
+	}
 	if err := g.cluster.Remove(ctx, m.id, drainIdle, g.timings.Drain); err != nil {
 		return err
 	}
@@ -314,4 +321,15 @@ func (p *Plane) removeReplica(ctx context.Context, g *group, s *shard, m *member
 	p.mu.Unlock()
 	p.opts.Changed()
 	return nil
+}
+
+// checkPrimary wants the primary of s to answer.
+func (p *Plane) checkPrimary(ctx context.Context, g *group, s *shard) error {
+	topology, err := g.cluster.Topology(ctx)
+	for _, seen := range topology {
+		if seen.ID == s.id && seen.Primary != "" {
+			return nil
+		}
+	}
+	return errors.Join(fmt.Errorf("node group %s has no primary that answers", s.id), err)
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -88,7 +89,7 @@ func (p *Plane) planAdded(g *group, n int) []*shard {
 		g.shards = append(g.shards, s)
 		added = append(added, s)
 	}
-	slices.SortFunc(g.shards, func(a, b *shard) int { return compare(a.id, b.id) })
+	slices.SortFunc(g.shards, func(a, b *shard) int { return cmp.Compare(a.id, b.id) })
 	return added
 }
 

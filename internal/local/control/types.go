@@ -30,9 +30,7 @@ const (
 	CodeParameterValue    = "InvalidParameterValue"                      // 400
 	CodeParameterMix      = "InvalidParameterCombination"                // 400
 	CodeNoOperation       = "NoOperationFault"                           // 400
-	CodeNodeQuota         = "NodeQuotaForReplicationGroupExceeded"       // 400
 	CodeNodeGroupsQuota   = "NodeGroupsPerReplicationGroupQuotaExceeded" // 400
-	CodeInsufficient      = "InsufficientCacheClusterCapacity"           // 400
 	CodeInternal          = "InternalFailure"                            // 500
 )
 
