@@ -14,6 +14,8 @@ type file struct {
 	OutageThreshold *time.Duration `yaml:"outage_threshold"`
 	ErrorPause      *time.Duration `yaml:"error_pause"`
 	Phases          []phaseKeys    `yaml:"phases,required"`
+	Drill           *drillKeys     `yaml:"drill"`
+	Audit           *bool          `yaml:"audit"`
 	Limits          limitKeys      `yaml:"limits"`
 }
 
@@ -70,6 +72,7 @@ type limitKeys struct {
 	Get              *opLimitKeys `yaml:"get"`
 	Find             *opLimitKeys `yaml:"find"`
 	FindByOrder      *opLimitKeys `yaml:"find_by_order"`
+	LostWrites       *uint64      `yaml:"lost_writes"`
 	ClientBottleneck *string      `yaml:"client_bottleneck"`
 }
 
@@ -83,15 +86,4 @@ type opLimitKeys struct {
 	Errors *uint64        `yaml:"errors"`
 	Unsent *uint64        `yaml:"unsent"`
 	RPS    *float64       `yaml:"rps"`
-}
-
-// elsewhere says of keys that later versions have what becomes of them in this one.
-func elsewhere(path string) string {
-	switch path {
-	case "drill":
-		return "steps come with `rankbench drill`, which this version does not have"
-	case "audit", "limits.lost_writes":
-		return "the audit of acknowledged writes comes with `rankbench drill`, which this version does not have"
-	}
-	return ""
 }

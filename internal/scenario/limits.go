@@ -19,6 +19,9 @@ func (c check) limits(k limitKeys, phases []Phase) []result.RunLimit {
 			limits = append(limits, c.opLimits(ranking.Kind(i), keys, phases)...)
 		}
 	}
+	if k.LostWrites != nil {
+		limits = append(limits, result.RunLimit{Metric: "lost_writes", Want: float64(*k.LostWrites)})
+	}
 	if k.ClientBottleneck != nil {
 		c.oneOf("limits.client_bottleneck", *k.ClientBottleneck, "forbid")
 		limits = append(limits, result.RunLimit{Metric: "client_bottleneck"})

@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/rankbench/rankbench/internal/ranking"
 )
@@ -25,8 +27,31 @@ func (c check) scenario(f *file) *Scenario {
 	within(c, "error_pause", s.ErrorPause, 0, maxPause)
 	s.Ranking = c.ranking(f.Ranking, s.Seed)
 	s.Phases = c.phases(f.Phases, s.Ranking)
+	s.Drill = c.drill(f.Drill, s.duration())
+	s.Audit = c.audit(f, s)
 	s.Limits = c.limits(f.Limits, s.Phases)
+	if f.Limits.LostWrites != nil && !s.Audit {
+		c.doc.Errorf("limits.lost_writes", "needs audit: true")
+	}
 	return s
+}
+
+// duration is how long the load lasts.
+func (s *Scenario) duration() (d time.Duration) {
+	for _, p := range s.Phases {
+		d += p.Warmup + p.Duration
+	}
+	return d
+}
+
+// audit says whether acknowledged Sets are read back: in a drill that sends any,
+// unless the file says otherwise.
+func (c check) audit(f *file, s *Scenario) bool {
+	sets := slices.ContainsFunc(s.Phases, func(p Phase) bool { return p.sends(ranking.Set) })
+	if f.Audit != nil && *f.Audit && !sets {
+		c.doc.Errorf("audit", "no phase sends set: there is nothing to read back")
+	}
+	return or(f.Audit, s.Drill != nil) && sets
 }
 
 // plainName is what can name a folder everywhere and stand in a table.

@@ -22,7 +22,7 @@ func Read(path string, o Overrides) (*Scenario, error) {
 
 // Parse reads a scenario from YAML text; name stands for the file in errors.
 func Parse(name string, data []byte, o Overrides) (*Scenario, error) {
-	doc, err := strictyaml.Parse(name, data, strictyaml.Options{Unknown: elsewhere})
+	doc, err := strictyaml.Parse(name, data, strictyaml.Options{})
 	if err != nil {
 		return nil, err
 	}

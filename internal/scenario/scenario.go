@@ -26,6 +26,8 @@ type Scenario struct {
 	OutageThreshold time.Duration     // a gap between successes longer than this is an outage
 	ErrorPause      time.Duration     // how long a closed-loop worker waits after an error
 	Phases          []Phase           // at least one; they run one after another
+	Drill           *Drill            // nil where the scenario has no steps
+	Audit           bool              // acknowledged Sets are read back at the end
 	Limits          []result.RunLimit // by operation in ranking.Kinds order, then those of the run
 	Source          string            // the scenario as it will be run: YAML, overrides applied
 }

@@ -48,6 +48,66 @@ func TestWhatIsNotGivenHasItsDefault(t *testing.T) {
 	}
 }
 
+func TestEveryStepHasItsPlace(t *testing.T) {
+	got := parse(t, `
+name: drill
+ranking: { members: 1000 }
+phases: [{ warmup: 1m, duration: 4m, ops: { set: {} } }]
+drill:
+  settle: 20m
+  repeat: 3
+  cooldown: 1m
+  steps:
+    - { at: 30s, test_failover: {} }
+    - { after: recovered, delay: 10s, test_failover: { node_group: "0002" } }
+    - { at: 2m, increase_replicas: { count: 3, node_group: "0001", restore: true } }
+    - { at: 2m, decrease_replicas: { count: 0 } }
+    - { after: recovered, decrease_replicas: { nodes: [lb-0001-002], restore: true } }
+    - { at: 3m, add_shards: { count: 2 } }
+    - { after: recovered, remove_shards: { count: 1, node_groups: ["0002"], restore: true } }
+    - { after: recovered, wait: { for: 5s } }
+    - { after: recovered, reboot: { node: lb-002 } }
+    - { after: recovered, kill: { role: primary } }
+    - { after: recovered, hang: { role: replica, node_group: "0001" } }
+    - { after: recovered, resume: { node: lb-001 } }
+limits: { lost_writes: 7 }
+`)
+	recovered := func(s scenario.Step) scenario.Step { s.After = scenario.Recovered; return s }
+	want := &scenario.Drill{Settle: 20 * time.Minute, Repeat: 3, Cooldown: time.Minute, Steps: []scenario.Step{
+		{At: 30 * time.Second, Kind: "test_failover"},
+		recovered(scenario.Step{Delay: 10 * time.Second, Kind: "test_failover", NodeGroup: "0002"}),
+		{At: 2 * time.Minute, Kind: "increase_replicas", NodeGroup: "0001", Count: 3, Restore: true},
+		{At: 2 * time.Minute, Kind: "decrease_replicas"},
+		recovered(scenario.Step{Kind: "decrease_replicas", Nodes: []string{"lb-0001-002"}, Restore: true}),
+		{At: 3 * time.Minute, Kind: "add_shards", Count: 2},
+		recovered(scenario.Step{Kind: "remove_shards", Count: 1, Nodes: []string{"0002"}, Restore: true}),
+		recovered(scenario.Step{Kind: "wait", For: 5 * time.Second}),
+		recovered(scenario.Step{Kind: "reboot", Nodes: []string{"lb-002"}}),
+		recovered(scenario.Step{Kind: "kill", Role: "primary"}),
+		recovered(scenario.Step{Kind: "hang", Role: "replica", NodeGroup: "0001"}),
+		recovered(scenario.Step{Kind: "resume", Nodes: []string{"lb-001"}}),
+	}}
+	if !reflect.DeepEqual(got.Drill, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Drill, want)
+	}
+	if !got.Audit || len(got.Limits) != 1 || got.Limits[0] != (result.RunLimit{Metric: "lost_writes", Want: 7}) {
+		t.Errorf("audit %v, limits %+v", got.Audit, got.Limits)
+	}
+}
+
+func TestAuditIsOfDrillsThatWrite(t *testing.T) {
+	drill := "drill: { steps: [{ at: 0s, test_failover: {} }] }\n"
+	for text, want := range map[string]bool{
+		least: false, least + drill: false,
+		strings.Replace(least, "get", "set", 1): false, strings.Replace(least, "get", "set", 1) + drill: true,
+		strings.Replace(least, "get", "set", 1) + "audit: true": true, strings.Replace(least, "get", "set", 1) + drill + "audit: false": false,
+	} {
+		if got := parse(t, text).Audit; got != want {
+			t.Errorf("%v of\n%s", got, text)
+		}
+	}
+}
+
 func TestEveryKeyHasItsPlace(t *testing.T) {
 	got := parse(t, `
 name: all
@@ -127,8 +187,18 @@ limits:
   set: { rps: -1 }
   client_bottleneck: allow
   lost_writes: 5
-drill: {}
-`[1:]), scenario.Overrides{Set: []string{"phases.7.duration=1s", "audit=true"}})
+drill:
+  settle: 0s
+  repeat: 0
+  steps:
+    - after: recovered
+      test_failover: { node_group: one }
+    - { at: 2m, wait: { for: 1s } }
+    - { at: 1s, delay: 1s, increase_replicas: { count: 6 } }
+    - { after: started, decrease_replicas: { count: 1, nodes: [a, a] } }
+    - { at: 1h, kill: { role: boss }, hang: { role: primary } }
+    - { at: 1h, after: recovered, reboot: {} }
+`[1:]), scenario.Overrides{Set: []string{"phases.7.duration=1s", "audit=false"}})
 	want := `x.yaml:1: name: "a b" is not a name: use up to 100 letters, digits, dots, dashes and underscores
 x.yaml:2: seed: -1 is out of range, 0 … 18446744073709551615
 x.yaml:4: ranking.key: "{}" has an empty hash tag {}
@@ -154,10 +224,20 @@ x.yaml:23: limits.find_by_order: no phase sends this operation
 x.yaml:23: limits.find_by_order.p99: must be above 0 and at most 720h0m0s, not 0s
 x.yaml:24: limits.set.rps: must be above 0 and at most 10000000, not -1
 x.yaml:25: limits.client_bottleneck: "allow" is not one of: forbid
-x.yaml:26: limits.lost_writes: is not a known key: the audit of acknowledged writes comes with ` + "`rankbench drill`" + `, which this version does not have
-x.yaml:27: drill: is not a known key: steps come with ` + "`rankbench drill`" + `, which this version does not have
---set phases.7.duration: phases: has no item 7: it has 2, counted from 0
---set audit: is not a known key: the audit of acknowledged writes comes with ` + "`rankbench drill`" + `, which this version does not have`
+x.yaml:26: limits.lost_writes: needs audit: true
+x.yaml:28: drill.settle: must be above 0 and at most 720h0m0s, not 0s
+x.yaml:29: drill.repeat: 0 is not in 1 … 100
+x.yaml:31: drill.steps.0.after: the first step has none before it; give it an at
+x.yaml:32: drill.steps.0.test_failover.node_group: "one" is not the id of a node group, such as "0001"
+x.yaml:34: drill.steps.2.at: 1s is before the step above, which is at 2m0s
+x.yaml:34: drill.steps.2.increase_replicas.count: 6 is not in 1 … 5
+x.yaml:35: drill.steps.3.after: "started" is not one of: recovered
+x.yaml:35: drill.steps.3.decrease_replicas: needs count (how many replicas there shall be afterwards) or nodes, and not both
+x.yaml:35: drill.steps.3.decrease_replicas.nodes: names "a" twice, or no node at all
+x.yaml:36: drill.steps.4: has 2 actions; each step has exactly one of: test_failover, increase_replicas, decrease_replicas, add_shards, remove_shards, reboot, wait, kill, hang, resume
+x.yaml:37: drill.steps.5: needs at (an offset such as 2m) or after: recovered, and not both
+x.yaml:37: drill.steps.5.reboot: needs role (primary or replica) or node, and not both
+--set phases.7.duration: phases: has no item 7: it has 2, counted from 0`
 	got := strings.Split(fmt.Sprint(err), "\n")
 	for i, line := range strings.Split(want, "\n") {
 		if i >= len(got) || !sameLine(got, line) {
