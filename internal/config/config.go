@@ -1,12 +1,12 @@
-// Package config reads against what a run goes from a YAML file: the target
-// and the client's settings. It holds no secret, only where one is to be found,
+// Package config reads against what a run goes from a YAML file: the target,
+// the client's settings, and which replication group drills change. It holds no secret, only where one is to be found,
 // and no error of it shows the value of a key that looks like one. It knows
 // neither Redis nor the driver; what the driver's options are called, the
 // caller says (OptionCheck).
 //
 //  1. The file is decoded strictly (file.go).
-//  2. Target and client are checked and filled in; all errors are returned at
-//     once, each with its line (target.go, client.go).
+//  2. Target, client and AWS are checked and filled in; all errors are returned
+//     at once, each with its line (target.go, client.go, aws.go).
 //  3. Target.Secret reads the password when a connection needs it (secret.go).
 package config
 
@@ -21,6 +21,7 @@ import (
 type Config struct {
 	Target Target
 	Client Client
+	AWS    AWS
 	Source string // YAML as read, without comments; "" where no file was read
 }
 
@@ -97,6 +98,8 @@ func (c *Config) String() string {
 		}
 		words = append(words, name+"="+value)
 	}
+	words = appendSet(words, "replication_group", c.AWS.Group, "region", c.AWS.Region, "aws_profile", c.AWS.Profile,
+		"endpoint_url", c.AWS.EndpointURL, "allow", strings.Join(c.AWS.Allow, ","), "allow_tag", c.AWS.AllowTag)
 	return strings.Join(words, " ")
 }
 

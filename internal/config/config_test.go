@@ -28,6 +28,13 @@ client:
   profile: raw
   read_from: nearest
   options: { conn_max_lifetime: 1m, pool_size: 5, pool_fifo: true, max_retries: null }
+aws:
+  replication_group: lb-staging-1
+  region: eu-west-1
+  profile: drills
+  endpoint_url: http://127.0.0.1:7000
+  allow: [lb-staging-*, demo]
+  allow_tag: rankbench:allow-drill=true
 `), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +51,10 @@ client:
 			Profile: config.Raw, ReadFrom: config.Nearest,
 			Options: map[string]string{"conn_max_lifetime": "1m", "pool_size": "5", "pool_fifo": "true"},
 		},
+		AWS: config.AWS{
+			Group: "lb-staging-1", Region: "eu-west-1", Profile: "drills", EndpointURL: "http://127.0.0.1:7000",
+			Allow: []string{"lb-staging-*", "demo"}, AllowTag: "rankbench:allow-drill=true",
+		},
 		Source: got.Source,
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -51,7 +62,9 @@ client:
 	}
 	const text = "endpoints primary=a:1 reader=[::1]:65535 resolver=127.0.0.1:5353 " +
 		"tls=on,ca_file=etc/ca.pem,cert_file=/c.pem,key_file=k.pem,server_name=s,insecure_skip_verify username=u " +
-		"password_file=etc/secret/p profile=raw read_from=nearest conn_max_lifetime=1m pool_fifo=true pool_size=5"
+		"password_file=etc/secret/p profile=raw read_from=nearest conn_max_lifetime=1m pool_fifo=true pool_size=5 " +
+		"replication_group=lb-staging-1 region=eu-west-1 aws_profile=drills endpoint_url=http://127.0.0.1:7000 " +
+		"allow=lb-staging-*,demo allow_tag=rankbench:allow-drill=true"
 	if got.String() != text {
 		t.Errorf("got  %s\nwant %s", got, text)
 	}
@@ -108,7 +121,7 @@ client:
   options:
     pool_size: many
     pool_sise: 5
-aws: {}
+azure: {}
 `[1:]), check)
 	want := `x.yaml:4: target.addresses.0: "host" is not host:port, such as 127.0.0.1:6379 or [::1]:6379
 x.yaml:5: target.addresses.1: "redis://host:1" is not host:port; leave the scheme away, and say tls: true for rediss
@@ -125,9 +138,35 @@ x.yaml:15: target.password_file: does not go with password_env; use one of them
 x.yaml:17: client.profile: "fast" is not one of: tuned, driver-defaults, raw
 x.yaml:18: client.read_from: "master" is not one of: replica, random, nearest, primary
 x.yaml:20: client.options.pool_size: cluster: "many" is not a whole number
-x.yaml:22: aws: is not a known key; known here: target, client`
+x.yaml:22: azure: is not a known key; known here: target, client, aws`
 	if fmt.Sprint(err) != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+func TestWhatIsWrongWithAWSIsTold(t *testing.T) {
+	const base = "target: { mode: standalone, addresses: [a:1] }\naws: "
+	for aws, want := range map[string]string{
+		"{ region: here }": "aws.region", "{ endpoint_url: 127.0.0.1 }": "aws.endpoint_url",
+		"{ endpoint_url: 'http://user:hush@a' }": "aws.endpoint_url", "{ allow: ['lb-['] }": "aws.allow", "{ allow_tag: yes-please }": "aws.allow_tag",
+		"{ secret_access_key: hush }": "secrets do not go into a config",
+	} {
+		_, err := config.Parse("x.yaml", []byte(base+aws), nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v, want %s", aws, err, want)
+		}
+	}
+}
+
+func TestAllowIsAListOfPatterns(t *testing.T) {
+	a := config.AWS{Allow: []string{"lb-staging-*", "demo"}}
+	for id, want := range map[string]bool{"lb-staging-1": true, "demo": true, "demo2": false, "lb": false} {
+		if got := a.Allows(id); got != want {
+			t.Errorf("%s: %v", id, got)
+		}
+	}
+	if !(config.AWS{}).Allows("any") {
+		t.Error("without a list a group is refused")
 	}
 }
 

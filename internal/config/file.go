@@ -12,6 +12,7 @@ import (
 type file struct {
 	Target targetKeys `yaml:"target,required"`
 	Client clientKeys `yaml:"client"`
+	AWS    awsKeys    `yaml:"aws"`
 }
 
 type targetKeys struct {
@@ -64,7 +65,7 @@ func Parse(name string, data []byte, check OptionCheck) (*Config, error) {
 	var f file
 	doc.Decode(&f)
 	r := reader{doc, filepath.Dir(name)}
-	c := &Config{Target: r.target(f.Target), Client: r.client(f.Client, f.Target.Mode, check)}
+	c := &Config{Target: r.target(f.Target), Client: r.client(f.Client, f.Target.Mode, check), AWS: r.aws(f.AWS)}
 	if err := doc.Err(); err != nil {
 		return nil, err
 	}
