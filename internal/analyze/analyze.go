@@ -25,6 +25,7 @@ type Builder struct {
 	phases   []*phase
 	nodes    *nodeTable
 	client   clientTally
+	service  service
 	lastS    float64
 	end      *result.RunEnd // nil until the last line, for ever in a killed run
 	warnings []string
@@ -44,7 +45,7 @@ type phase struct {
 
 // NewBuilder returns an empty builder for a run.
 func NewBuilder(run result.Run) *Builder {
-	b := &Builder{run: run, nodes: newNodeTable(), warnings: slices.Clone(run.Warnings)}
+	b := &Builder{run: run, nodes: newNodeTable(), service: service{readFrom: run.ReadFrom}, warnings: slices.Clone(run.Warnings)}
 	for _, p := range run.Phases {
 		b.phases = append(b.phases, &phase{plan: p, ops: map[string]*tally{}, warmup: map[string]*tally{}, nodes: newNodeTable()})
 	}
@@ -70,6 +71,7 @@ func (b *Builder) Add(iv result.Interval) error {
 		}
 	}
 	b.addNodes(p, iv)
+	b.service.add(iv)
 	b.client.add(iv, p)
 	if p != nil {
 		p.client.add(iv, p)
@@ -138,6 +140,8 @@ func (b *Builder) Summary(events []result.Event) result.Summary {
 		s.Phases = append(s.Phases, p.summary())
 		s.Outages = append(s.Outages, p.outages(b.run.OutageThresholdS, b.client.pauses)...)
 	}
+	b.service.split(s.Outages, b.client.pauses)
+	s.ServiceOutages = b.service.outages(b.run.OutageThresholdS, b.client.pauses)
 	s.Limits, s.Verdict = judge(b.run.Limits, s)
 	s.Warnings = b.allWarnings(s)
 	return s

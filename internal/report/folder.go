@@ -26,7 +26,22 @@ func Summarize(path string) (result.Summary, error) {
 	if truncated {
 		b.Warn("the last interval is cut off: the run was killed, or the disk was full")
 	}
-	return b.Summary(events), nil
+	sum := b.Summary(events)
+	return sum, stretches(path, &sum)
+}
+
+// stretches reads the intervals of a drill again, now that it is known when what
+// was going on.
+func stretches(path string, sum *result.Summary) error {
+	s := analyze.NewStretches(*sum)
+	if !s.Any() {
+		return nil
+	}
+	if _, err := result.ReadIntervals(path, s.Add); err != nil {
+		return err
+	}
+	s.Apply(sum)
+	return nil
 }
 
 // WriteSummary writes summary.json into a run's folder.

@@ -13,12 +13,17 @@ type Summary struct {
 	Complete    bool      `json:"complete"` // false: the run was killed, and these are its intervals up to then
 	Phases      []Phase   `json:"phases"`
 	Outages     []Outage  `json:"outages"`
-	Nodes       []Node    `json:"nodes"`
-	Client      Client    `json:"client"`
-	Events      []Event   `json:"events"`
-	Limits      []Limit   `json:"limits"`
-	Verdict     string    `json:"verdict"` // pass, fail, none (no limits), incomplete (met as far as the run came)
-	Warnings    []string  `json:"warnings"`
+	// ServiceOutages, Levels and Stretches are those of a drill.
+	ServiceOutages []ServiceOutage  `json:"service_outages,omitempty"`
+	Levels         map[string]Level `json:"levels,omitempty"`
+	Stretches      []Stretch        `json:"stretches,omitempty"`
+
+	Nodes    []Node   `json:"nodes"`
+	Client   Client   `json:"client"`
+	Events   []Event  `json:"events"`
+	Limits   []Limit  `json:"limits"`
+	Verdict  string   `json:"verdict"` // pass, fail, none (no limits), incomplete (met as far as the run came)
+	Warnings []string `json:"warnings"`
 }
 
 // Phase is one phase of load, warm-up excluded: the operations that were due
@@ -57,15 +62,60 @@ type Quantiles struct {
 // Outage is a gap between successes of one operation that is longer than the
 // run's threshold. Errors are those of the operations that were due in it.
 type Outage struct {
-	Op        string            `json:"op"`
-	Phase     string            `json:"phase"`
-	FromS     float64           `json:"from_s"`
-	ToS       float64           `json:"to_s"`
-	DurationS float64           `json:"duration_s"`
-	Open      bool              `json:"open,omitempty"`     // had not ended when the phase did
-	PausedS   float64           `json:"paused_s,omitempty"` // of it, rankbench itself did not run: not the service's
-	Errors    map[string]uint64 `json:"errors"`
-	Unsent    uint64            `json:"unsent"`
+	Op        string  `json:"op"`
+	Phase     string  `json:"phase"`
+	FromS     float64 `json:"from_s"`
+	ToS       float64 `json:"to_s"`
+	DurationS float64 `json:"duration_s"`
+	Open      bool    `json:"open,omitempty"`     // had not ended when the phase did
+	PausedS   float64 `json:"paused_s,omitempty"` // of it, rankbench itself did not run: not the service's
+	// ServiceS is how much of it the service could not serve, as the independent probe saw; ClientS is
+	// the rest but for PausedS: what the client cost on top. Absent without a probe.
+	ServiceS *float64          `json:"service_s,omitempty"`
+	ClientS  *float64          `json:"client_s,omitempty"`
+	Errors   map[string]uint64 `json:"errors"`
+	Unsent   uint64            `json:"unsent"`
+}
+
+// ServiceOutage is a gap between answers to the independent probe that is longer
+// than the run's threshold: no node took a write, or no node that reads go to
+// answered one. DurationS is without PausedS.
+type ServiceOutage struct {
+	What      string  `json:"what"` // write, read
+	FromS     float64 `json:"from_s"`
+	ToS       float64 `json:"to_s"`
+	DurationS float64 `json:"duration_s"`
+	Open      bool    `json:"open,omitempty"`
+	PausedS   float64 `json:"paused_s,omitempty"`
+}
+
+// Level is what one operation reached before a drill's first step, in its
+// degraded state, and after everything was healthy again.
+type Level struct {
+	BaselineRPS *float64 `json:"baseline_rps,omitempty"`
+	DegradedRPS *float64 `json:"degraded_rps,omitempty"`
+	RestoredRPS *float64 `json:"restored_rps,omitempty"`
+	BackToP99S  *float64 `json:"back_to_p99_s,omitempty"` // from the first step on, until p99 is the baseline's again
+}
+
+// Stretch is a part of a drill: baseline, alone (the promoted primary alone),
+// during (a step without another primary), between (two steps), restored.
+type Stretch struct {
+	Name  string               `json:"name"`
+	Step  int                  `json:"step,omitempty"` // counted from 1
+	FromS float64              `json:"from_s"`
+	ToS   float64              `json:"to_s"`
+	Ops   map[string]StretchOp `json:"ops"`
+	Nodes []Node               `json:"nodes"`
+}
+
+// StretchOp is one operation in a stretch; latencies are those of the seconds
+// that lie wholly in it, absent where there are none.
+type StretchOp struct {
+	RPS    float64  `json:"rps"`
+	Failed uint64   `json:"failed"` // errors and unsent
+	P50US  *float64 `json:"p50_us,omitempty"`
+	P99US  *float64 `json:"p99_us,omitempty"`
 }
 
 // Node is one server over a stretch of time. Commands are the server's own

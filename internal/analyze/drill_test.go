@@ -1,0 +1,173 @@
+package analyze
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/rankbench/rankbench/internal/result"
+)
+
+// probed adds the answers to a question, by bucket, to an interval.
+func probed(iv result.Interval, name string, buckets ...uint64) result.Interval {
+	iv.Probe = append(iv.Probe, result.ProbeCell{Name: name, Asked: uint64(len(buckets)), OKAt: okCell("", 1, buckets...).OKAt})
+	return iv
+}
+
+// drilled is a run of 10 s: the load's Set fails from 3 s to 6 s, the service's
+// write from 3.02 s to 5.5 s, its read never.
+func drilled(readFrom string) (result.Run, []result.Interval) {
+	run := runOf("set", "get")
+	run.ReadFrom = readFrom
+	set := fail(okCell("set", 1000, append(every(1, 0, 300), every(1, 600, 1000)...)...), "refused", every(10, 300, 600)...)
+	get := okCell("get", 500, append(every(1, 0, 300), every(1, 500, 1000)...)...)
+	iv := interval(0, 0, 10, set, get)
+	iv = probed(iv, "write", append(every(2, 0, 302), every(2, 550, 1000)...)...)
+	iv = probed(iv, "read", every(2, 0, 1000)...)
+	iv = probed(iv, "read_primary", append(every(2, 0, 302), every(2, 550, 1000)...)...)
+	return run, []result.Interval{begin(0, 0, 10), iv, end(0, 0, 10, nil), last(10)}
+}
+
+func TestOutagesAreSplitIntoServiceAndClient(t *testing.T) {
+	for readFrom, want := range map[string][]float64{
+		// set: 3.01 … 5.50 of 3.00 … 6.00; get: 3.00 … 5.00, when replicas answered and the primary did not
+		"replica": {2.49, 0.51, 0, 2}, "random": {2.49, 0.51, 0, 2}, "primary": {2.49, 0.51, 1.99, 0.01},
+	} {
+		run, lines := drilled(readFrom)
+		s := summary(t, run, lines...)
+		if len(s.Outages) != 2 {
+			t.Fatalf("%s: outages %+v", readFrom, s.Outages)
+		}
+		got := []float64{*s.Outages[0].ServiceS, *s.Outages[0].ClientS, *s.Outages[1].ServiceS, *s.Outages[1].ClientS}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", readFrom, got, want)
+		}
+	}
+}
+
+func TestServiceOutagesAreTheProbesOwn(t *testing.T) {
+	run, lines := drilled("replica")
+	got := summary(t, run, lines...).ServiceOutages
+	want := []result.ServiceOutage{{What: "write", FromS: 3.01, ToS: 5.5, DurationS: 2.49}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// While rankbench itself did not run, its probe was silent, too.
+func TestAPauseIsNeitherServiceNorClient(t *testing.T) {
+	run, lines := drilled("replica")
+	lines[1].Self = &result.SelfSample{AtS: 10, Pauses: []result.Pause{{FromS: 3.5, ToS: 4.5}}}
+	s := summary(t, run, lines...)
+	if o := s.Outages[0]; o.PausedS != 1 || *o.ServiceS != 1.49 || *o.ClientS != 0.51 {
+		t.Errorf("paused %v, service %v, client %v", o.PausedS, *o.ServiceS, *o.ClientS)
+	}
+	if o := s.ServiceOutages[0]; o.PausedS != 1 || o.DurationS != 1.49 {
+		t.Errorf("service outage %+v", o)
+	}
+}
+
+func TestWithoutAProbeNothingIsSplit(t *testing.T) {
+	run, lines := drilled("replica")
+	lines[1].Probe = nil
+	s := summary(t, run, lines...)
+	if s.Outages[0].ServiceS != nil || s.Outages[0].ClientS != nil || s.ServiceOutages != nil {
+		t.Errorf("outage %+v, of the service %+v", s.Outages[0], s.ServiceOutages)
+	}
+}
+
+// bySecond is 20 s of load: 100 Sets a second, none from 5 s to 7 s, then 50, and
+// 100 again from 15 s on; slow until 17 s.
+func bySecond() []result.Interval {
+	lines := []result.Interval{begin(0, 0, 20)}
+	for s := uint64(0); s < 20; s++ {
+		step, us := uint64(1), int64(1000)
+		if s >= 7 && s < 15 {
+			step = 2
+		}
+		if s >= 7 && s < 17 {
+			us = 5000
+		}
+		cell := okCell("set", us, every(step, s*100, s*100+100)...)
+		if s == 5 || s == 6 {
+			cell = fail(result.Cell{Op: "set"}, "refused", s*100, s*100+50)
+		}
+		iv := interval(0, float64(s), float64(s+1), cell)
+		iv.Nodes = []result.NodeSample{{AtS: float64(s), ID: "a", Up: true, RunID: "r", CPUSeconds: float64(s) / 2, Commands: map[string]uint64{"zadd": s * 100}}}
+		lines = append(lines, iv)
+	}
+	return append(lines, end(0, 0, 20, nil), last(20))
+}
+
+func stretched(t *testing.T, events ...result.Event) result.Summary {
+	t.Helper()
+	run := runOf("set")
+	s := summary(t, run, bySecond()...)
+	s.Events = events
+	st := NewStretches(s)
+	for _, iv := range bySecond() {
+		if err := st.Add(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st.Any() {
+		st.Apply(&s)
+	}
+	return s
+}
+
+func TestStretchesOfAFailover(t *testing.T) {
+	s := stretched(t, result.Event{AtS: 4.9, Kind: StepBegins}, result.Event{AtS: 6.5, Kind: NewPrimary}, result.Event{AtS: 15, Kind: StepRecovered})
+	var got []string
+	for _, st := range s.Stretches {
+		got = append(got, st.Name)
+	}
+	if want := []string{Baseline, Alone, Restored}; !slices.Equal(got, want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+	alone := s.Stretches[1]
+	if alone.FromS != 7 || alone.ToS != 15 || alone.Step != 1 || alone.Ops["set"].RPS != 50 || alone.Ops["set"].Failed != 0 || *alone.Ops["set"].P99US < 4900 {
+		t.Errorf("alone: %+v", alone)
+	}
+	if n := alone.Nodes[0]; n.Commands["zadd"] != 800 || n.CPUPct != 50 {
+		t.Errorf("node while alone: %+v", n)
+	}
+	l := s.Levels["set"]
+	if *l.BaselineRPS != 100 || *l.DegradedRPS != 50 || *l.RestoredRPS != 100 {
+		t.Errorf("levels %v %v %v", *l.BaselineRPS, *l.DegradedRPS, *l.RestoredRPS)
+	}
+	if l.BackToP99S == nil || *l.BackToP99S != 12.1 { // from 4.9 s to 17 s
+		t.Errorf("back to the baseline's p99 after %v", l.BackToP99S)
+	}
+}
+
+func TestStretchesOfSeveralSteps(t *testing.T) {
+	s := stretched(t, result.Event{AtS: 2, Kind: StepBegins}, result.Event{AtS: 4, Kind: StepRecovered}, result.Event{AtS: 4.5, Kind: NewPrimary},
+		result.Event{AtS: 8, Kind: StepBegins}, result.Event{AtS: 12, Kind: StepRecovered})
+	type named struct {
+		name     string
+		step     int
+		from, to float64
+	}
+	var got []named
+	for _, st := range s.Stretches {
+		got = append(got, named{st.Name, st.Step, st.FromS, st.ToS})
+	}
+	want := []named{{Baseline, 0, 0, 2}, {During, 1, 2, 4}, {Between, 0, 4, 8}, {During, 2, 8, 12}, {Restored, 0, 12, 20}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+	if s.Stretches[2].Ops["set"].Failed != 4 {
+		t.Errorf("failed between: %d", s.Stretches[2].Ops["set"].Failed)
+	}
+}
+
+func TestAStepThatNeverRecoversLastsToTheEnd(t *testing.T) {
+	s := stretched(t, result.Event{AtS: 4.9, Kind: StepBegins}, result.Event{AtS: 6.5, Kind: NewPrimary})
+	if n := len(s.Stretches); n != 2 || s.Stretches[1].Name != Alone || s.Stretches[1].ToS != 20 || s.Levels["set"].RestoredRPS != nil {
+		t.Errorf("%+v, levels %+v", s.Stretches, s.Levels)
+	}
+	if none := stretched(t); none.Stretches != nil || none.Levels != nil {
+		t.Error("stretches without a step")
+	}
+}
