@@ -1,0 +1,124 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rankbench/rankbench/internal/aws"
+	"github.com/rankbench/rankbench/internal/result"
+)
+
+// roles of nodes, as result.NodeSample has them.
+const (
+	primary = "primary"
+	replica = "replica"
+)
+
+// healthy wants the group and its members to be available, and each shard's nodes
+// to be a primary and replicas that follow it.
+func (e Env) healthy(ctx context.Context) (aws.Group, error) {
+	g, err := e.AWS.Group(ctx, e.Group)
+	if err != nil {
+		return g, err
+	}
+	return g, errors.Join(g.Available(), e.agree(g))
+}
+
+// agree wants the nodes to say what the control plane says.
+func (e Env) agree(g aws.Group) error {
+	said := e.byID()
+	var errs []error
+	for _, s := range g.Shards {
+		primaries := 0
+		for _, m := range s.Members {
+			n, known := said[m.ID]
+			switch {
+			case !known || !n.Up:
+				errs = append(errs, fmt.Errorf("%s does not answer", m.ID))
+			case n.Role == primary:
+				primaries++
+			case n.Link != "up":
+				errs = append(errs, fmt.Errorf("%s does not follow its primary yet", m.ID))
+			}
+		}
+		if primaries != 1 {
+			errs = append(errs, fmt.Errorf("node group %s has %d primaries", s.ID, primaries))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (e Env) byID() map[string]result.NodeSample {
+	said := map[string]result.NodeSample{}
+	for _, n := range e.Nodes() {
+		said[n.ID] = n
+	}
+	return said
+}
+
+// shard finds the node group of an id or, if that is "", the one with the ranking.
+func (e Env) shard(g aws.Group, id string) (aws.Shard, error) {
+	for _, s := range g.Shards {
+		if s.ID == id || id == "" && (!g.ClusterEnabled || holds(s.Slots, e.Slot)) {
+			return s, nil
+		}
+	}
+	if id == "" {
+		return aws.Shard{}, fmt.Errorf("no node group of %s has slot %d, where the ranking is", g.ID, e.Slot)
+	}
+	return aws.Shard{}, fmt.Errorf("replication group %s has no node group %s", g.ID, id)
+}
+
+// holds tells whether a slot is among "0-5460,10923-16383".
+func holds(slots string, slot int) bool {
+	for part := range strings.SplitSeq(slots, ",") {
+		first, last, ranged := strings.Cut(strings.TrimSpace(part), "-")
+		if !ranged {
+			last = first
+		}
+		from, err := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		if err == nil && err2 == nil && from <= slot && slot <= to {
+			return true
+		}
+	}
+	return false
+}
+
+// withRole lists the members of a shard that say they have a role, by id.
+func (e Env) withRole(s aws.Shard, role string) []string {
+	said := e.byID()
+	var ids []string
+	for _, m := range s.Members {
+		if n := said[m.ID]; n.Up && n.Role == role {
+			ids = append(ids, m.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// node chooses the node that a step means: the one it names, or the first with
+// its role in its node group.
+func (b base) node(g aws.Group) (string, error) {
+	if len(b.step.Nodes) > 0 {
+		id := b.step.Nodes[0]
+		if !slices.ContainsFunc(g.Members(), func(m aws.Member) bool { return m.ID == id }) {
+			return "", fmt.Errorf("replication group %s has no node %s", g.ID, id)
+		}
+		return id, nil
+	}
+	s, err := b.shard(g, b.step.NodeGroup)
+	if err != nil {
+		return "", err
+	}
+	ids := b.withRole(s, b.step.Role)
+	if len(ids) == 0 {
+		return "", fmt.Errorf("no node of node group %s says that it is a %s", s.ID, b.step.Role)
+	}
+	return ids[0], nil
+}
