@@ -153,7 +153,7 @@ func TestShardsComeAndGoWithoutAKeyLost(t *testing.T) {
 // its slot moves. A replica of the source knows nothing of a slot that is open: from
 // the moment a key has left until it hears of the new owner it answers that there is
 // none, where its primary answers ASK. Measured over a move of half the slots: 0.5
-// in 1000, most of them for a few milliseconds.
+// in 1000.
 const missesInAMove = 10
 
 func TestMoveThatIsBrokenOffLeavesNoSlotHalfMoved(t *testing.T) {
