@@ -138,6 +138,9 @@ const localLimit = time.Minute
 func startLocal(ctx context.Context, sc *scenario.Scenario) (*against, error) {
 	ctx, cancel := context.WithTimeout(ctx, localLimit)
 	defer cancel()
+	if err := os.Unsetenv(tokenVariable); err != nil { // the servers would inherit it
+		return nil, err
+	}
 	o := localOptions(sc)
 	l, err := local.Up(ctx, o)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,12 +62,20 @@ func redisVariables(s state.State) []variable {
 	}
 }
 
+// printEnv unsets what s does not set: an earlier eval may have left it.
 func printEnv(w io.Writer, s state.State) {
-	fmt.Fprintln(w, "unset", strings.Join(notLocal, " "))
-	for _, v := range append(awsVariables(s), redisVariables(s)...) {
-		if v.value != "" {
-			fmt.Fprintf(w, "export %s=%s\n", v.name, shellQuote(v.value))
+	unset := slices.Clone(notLocal)
+	var set []variable
+	for _, v := range slices.Concat(awsVariables(s), redisVariables(s)) {
+		if v.value == "" {
+			unset = append(unset, v.name)
+		} else {
+			set = append(set, v)
 		}
+	}
+	fmt.Fprintln(w, "unset", strings.Join(unset, " "))
+	for _, v := range set {
+		fmt.Fprintf(w, "export %s=%s\n", v.name, shellQuote(v.value))
 	}
 }
 

@@ -119,7 +119,7 @@ func (o *upFlags) complete(cmd *cobra.Command) (up, error) {
 	if o.clusterMode == "disabled" && !cmd.Flags().Changed("port") {
 		u.options.Control.Port = endpointPort
 	}
-	if o.auth && !o.detach {
+	if o.auth {
 		u.options.Group.AuthToken = authToken()
 	}
 	return u, u.options.Validate()
@@ -179,7 +179,8 @@ func (o *upFlags) createInput() control.CreateInput {
 	}
 }
 
-// authToken is the token of the environment, or a new one.
+// authToken is the token of the environment, or a new one. A background process
+// has the same environment and finds its own.
 func authToken() string {
 	if t := os.Getenv(tokenVariable); t != "" {
 		return t

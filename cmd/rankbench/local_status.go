@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -13,7 +14,13 @@ import (
 	"github.com/rankbench/rankbench/internal/local/cluster"
 	"github.com/rankbench/rankbench/internal/local/state"
 	"github.com/rankbench/rankbench/internal/result"
-	"github.com/rankbench/rankbench/internal/target"
+)
+
+// What a node is.
+const (
+	nodeUp      = "up"
+	nodeDown    = "down"
+	nodeUnknown = "unknown" // its group's AUTH token is not known here
 )
 
 // nodeStatus is one node in `local status -o json`.
@@ -22,6 +29,7 @@ type nodeStatus struct {
 	ID         string `json:"id"`
 	Shard      string `json:"shard"`
 	Addr       string `json:"addr"`
+	State      string `json:"state"` // up, down, unknown
 	Up         bool   `json:"up"`
 	Role       string `json:"role,omitempty"`
 	Link       string `json:"link,omitempty"`
@@ -34,68 +42,79 @@ func newLocalStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the nodes of the local ElastiCache as they are now",
-		Long:  "Asks every node for its role and memory. Exit code 1 if none is up.",
-		Args:  args(cobra.NoArgs),
+		Long: "Asks every node for its role and memory. A group that was made through the API with an AUTH token\n" +
+			"cannot be asked: its nodes are unknown. Exit code 1 if no node is known to be up.",
+		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runLocalStatus(cmd.Context(), out, cmd.OutOrStdout())
+			return runLocalStatus(cmd.Context(), out, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().VarP(&out, "output", "o", "what goes to stdout")
 	return cmd
 }
 
-func runLocalStatus(ctx context.Context, out output, stdout io.Writer) error {
+func runLocalStatus(ctx context.Context, out output, stdout, stderr io.Writer) error {
 	s, err := readLocal()
 	if err != nil {
 		return err
 	}
-	health, err := inspect(ctx, s)
-	if err != nil {
-		return err
-	}
-	nodes, up := statuses(s, health)
+	nodes := statuses(s, inspect(ctx, s, stderr))
 	if err := printStatuses(stdout, out, nodes); err != nil {
 		return err
 	}
-	if up == 0 {
-		return fail.WithHint(errors.New("none of the nodes is up"), "`rankbench local down`, then `rankbench local up`")
-	}
-	return nil
+	return checkUp(nodes)
 }
 
-// inspect asks all nodes of all groups. The first group may have TLS and an AUTH
-// token; those of others are known to their makers only.
-func inspect(ctx context.Context, s state.State) ([]cluster.Health, error) {
-	c := localConfig(s)
-	secret, err := c.Target.Secret()
-	if err != nil {
-		return nil, err
+// checkUp complains if no node is known to be up.
+func checkUp(nodes []nodeStatus) error {
+	is := func(word string) bool {
+		return slices.ContainsFunc(nodes, func(n nodeStatus) bool { return n.State == word })
 	}
-	encryption, err := target.TLSConfig(c.Target.TLS)
-	if err != nil {
-		return nil, err
+	switch {
+	case is(nodeUp):
+		return nil
+	case is(nodeUnknown):
+		return errors.New("none of the nodes is known to be up")
 	}
-	addrs := make([]string, len(s.Nodes))
-	for i, n := range s.Nodes {
-		addrs[i] = n.Addr
-	}
-	return cluster.InspectTLS(ctx, addrs, secret, encryption), nil
+	return fail.WithHint(errors.New("none of the nodes is up"), "`rankbench local down`, then `rankbench local up`")
 }
 
-// statuses puts what is written down and what was found together, and counts
-// the nodes that are up.
-func statuses(s state.State, health []cluster.Health) (nodes []nodeStatus, up int) {
-	for i, n := range s.Nodes {
-		h := health[i]
-		nodes = append(nodes, nodeStatus{
-			Group: n.Group, ID: n.ID, Shard: n.Shard, Addr: n.Addr, Up: h.Up,
-			Role: h.Role, Link: h.Link, PID: h.PID, UsedMemory: h.UsedMemory,
-		})
-		if h.Up {
-			up++
+// inspect asks the nodes of each group with its own login, by their addresses.
+// Those of a group without a known one are left out.
+func inspect(ctx context.Context, s state.State, stderr io.Writer) map[string]cluster.Health {
+	found := map[string]cluster.Health{}
+	for _, g := range s.Groups {
+		addrs := state.Addrs(s.NodesOf(g.ID))
+		l, err := loginOf(s, g)
+		if err != nil {
+			fmt.Fprintf(stderr, "nodes of %s cannot be asked: %v\n", g.ID, err)
+			continue
+		}
+		for i, h := range cluster.InspectTLS(ctx, addrs, l.password, l.tls) {
+			found[addrs[i]] = h
 		}
 	}
-	return nodes, up
+	return found
+}
+
+// statuses puts what is written down and what was found together.
+func statuses(s state.State, found map[string]cluster.Health) []nodeStatus {
+	var nodes []nodeStatus
+	for _, n := range s.Nodes {
+		h, asked := found[n.Addr]
+		word := nodeDown
+		switch {
+		case !asked:
+			word = nodeUnknown
+		case h.Up:
+			word = nodeUp
+		}
+		nodes = append(nodes, nodeStatus{
+			Group: n.Group, ID: n.ID, Shard: n.Shard, Addr: n.Addr, State: word, Up: h.Up,
+			Role: h.Role, Link: h.Link, PID: h.PID, UsedMemory: h.UsedMemory,
+		})
+	}
+	return nodes
 }
 
 func printStatuses(w io.Writer, out output, nodes []nodeStatus) error {
@@ -105,9 +124,9 @@ func printStatuses(w io.Writer, out output, nodes []nodeStatus) error {
 	t := newTable(w, "NODE", "SHARD", "ADDRESS", "STATE", "ROLE", "LINK", "PID", "MEMORY")
 	for _, n := range nodes {
 		if n.Up {
-			t.AppendRow(table.Row{n.ID, n.Shard, n.Addr, "up", n.Role, n.Link, n.PID, fmt.Sprintf("%.1f MiB", float64(n.UsedMemory)/(1<<20))})
+			t.AppendRow(table.Row{n.ID, n.Shard, n.Addr, n.State, n.Role, n.Link, n.PID, fmt.Sprintf("%.1f MiB", float64(n.UsedMemory)/(1<<20))})
 		} else {
-			t.AppendRow(table.Row{n.ID, n.Shard, n.Addr, "down"})
+			t.AppendRow(table.Row{n.ID, n.Shard, n.Addr, n.State})
 		}
 	}
 	t.Render()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -29,7 +30,8 @@ func newLocalUpCommand() *cobra.Command {
 			"with --detach it runs on in the background. Its AWS API answers the AWS CLI and the SDKs, once\n" +
 			"`rankbench local env` has told them where it is.\n\n" +
 			"With --restore it brings back the groups and the keys that `rankbench local down --keep` has kept:\n" +
-			"same ids and sizes, but other ports, another certificate authority, no AUTH tokens (--auth gives the\n" +
+			"same ids and number of shards, which are numbered from 0001 again, each with as many replicas as the\n" +
+			"one that had most; but other ports, another certificate authority, no AUTH tokens (--auth gives the\n" +
 			"first group one) and no events. Time to live goes on where it stopped. What is kept stays until the\n" +
 			"next --keep, or until you remove " + state.KeptPath(localFolder) + ".\n\n" +
 			"The timings that --timing sets: " + timingNames(),
@@ -113,12 +115,10 @@ func alreadyUp() error {
 
 // serve runs a local ElastiCache until ctx ends; ready is called when it is up.
 func serve(ctx context.Context, u up, stderr io.Writer, ready func(state.State) error) (err error) {
-	if u.options.Group.AuthToken != "" {
-		if err := state.WriteSecret(localFolder, u.options.Group.AuthToken); err != nil {
-			return err
-		}
+	if err := os.Unsetenv(tokenVariable); err != nil { // the servers would inherit it
+		return err
 	}
-	board := notice{secret: u.options.Group.AuthToken != ""}
+	board := notice{secret: u.options.Group.AuthToken}
 	u.options.Log, u.options.Changed = stderr, func() { board.renew(stderr) }
 	l, err := local.Up(ctx, u.options)
 	if err != nil {
@@ -141,20 +141,28 @@ func serve(ctx context.Context, u up, stderr io.Writer, ready func(state.State) 
 
 // notice is the state file of a local ElastiCache as it changes.
 type notice struct {
-	secret bool // the AUTH token is in its file
+	secret string // the AUTH token, for its file; "" = none
 
 	mu     sync.Mutex
 	posted *local.Local // nil before post and after takeDown
 }
 
+// post puts the notice up, and the secret beside it: the file of the secret is
+// ours only once the state is.
 func (n *notice) post(l *local.Local) (state.State, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s, err := n.write(l)
-	if err == nil {
-		n.posted = l
+	if err != nil {
+		return s, err
 	}
-	return s, err
+	if n.secret != "" {
+		if err := state.WriteSecret(localFolder, n.secret); err != nil {
+			return s, errors.Join(err, state.Remove(localFolder))
+		}
+	}
+	n.posted = l
+	return s, nil
 }
 
 // write writes down what runs now. The caller holds mu.
@@ -163,7 +171,7 @@ func (n *notice) write(l *local.Local) (state.State, error) {
 	if err != nil {
 		return s, err
 	}
-	if n.secret {
+	if n.secret != "" {
 		if s.PasswordFile, err = filepath.Abs(state.SecretPath(localFolder)); err != nil {
 			return s, err
 		}
@@ -211,6 +219,18 @@ func serveInBackground(ctx context.Context, u up, stderr io.Writer) error {
 	return err
 }
 
+// tellRestored repeats what the background process has noted of each group: it
+// has counted the keys.
+func tellRestored(w io.Writer) error {
+	log, err := os.ReadFile(state.LogPath(localFolder))
+	for line := range strings.Lines(string(log)) {
+		if strings.HasPrefix(line, "restored ") {
+			fmt.Fprint(w, line)
+		}
+	}
+	return err
+}
+
 func detach(ctx context.Context, u up, stdout, stderr io.Writer) error {
 	if err := state.Launch(ctx, localFolder, u.args); err != nil {
 		return err
@@ -221,7 +241,9 @@ func detach(ctx context.Context, u up, stdout, stderr io.Writer) error {
 	}
 	printNodes(stdout, s)
 	if u.options.Kept != nil {
-		fmt.Fprintf(stderr, "restored %d keys\n", u.options.Kept.Keys())
+		if err := tellRestored(stderr); err != nil {
+			return err
+		}
 	}
 	tellAPI(stderr, s)
 	fmt.Fprintf(stderr, "running in the background (pid %d, log %s); `rankbench local down` ends it\n",

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -57,6 +59,7 @@ func TestScripts(t *testing.T) {
 			"server":    server,
 			"killowner": killOwner,
 			"filling":   filling,
+			"call":      call,
 			"noservers": func(ts *testscript.TestScript, _ bool, _ []string) { noServers(ts) },
 		},
 	})
@@ -197,6 +200,33 @@ func filling(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return err
 	}))
+}
+
+// call ACTION NAME=VALUE… calls the API of the folder's local ElastiCache. A
+// group it creates has one node, cluster mode enabled, unless it says otherwise.
+func call(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: call ACTION NAME=VALUE…")
+	}
+	s, err := state.Read(ts.MkAbs("."))
+	ts.Check(err)
+	form := url.Values{"Version": {"2015-02-02"}, "Action": {args[0]}}
+	if args[0] == "CreateReplicationGroup" {
+		form.Set("ReplicationGroupDescription", "of a script")
+		form.Set("CacheParameterGroupName", "default.redis7.cluster.on")
+		form.Set("NumNodeGroups", "1")
+		form.Set("ReplicasPerNodeGroup", "0")
+	}
+	for _, arg := range args[1:] {
+		name, value, _ := strings.Cut(arg, "=")
+		form.Set(name, value)
+	}
+	resp, err := http.PostForm(s.API, form)
+	ts.Check(err)
+	defer resp.Body.Close()
+	if said, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK {
+		ts.Fatalf("%s: %s", resp.Status, said)
+	}
 }
 
 // killowner kills the owner of the folder's local ElastiCache with SIGKILL.

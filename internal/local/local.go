@@ -298,7 +298,7 @@ func (l *Local) State() (state.State, error) {
 	return s, err
 }
 
-// stateOfGroups describes the groups that have nodes, the first one first.
+// stateOfGroups describes the groups, the first one first.
 func (l *Local) stateOfGroups() ([]state.Group, error) {
 	described, err := l.plane.ReplicationGroups("")
 	if err != nil {
@@ -310,7 +310,7 @@ func (l *Local) stateOfGroups() ([]state.Group, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case g.Shards == 0: // not up yet, or on its way out
+		case g.ID == "": // deleted since
 		case g.ID == l.opts.Group.ID:
 			groups = slices.Insert(groups, 0, g)
 		default:
@@ -324,19 +324,16 @@ func (l *Local) stateOfGroup(d control.ReplicationGroup) (state.Group, error) {
 	g := state.Group{
 		ID: d.ID, Description: d.Description, Engine: d.Engine, NodeType: d.NodeType, ClusterEnabled: d.ClusterEnabled,
 		AutomaticFailover: d.AutomaticFailover, MultiAZ: d.MultiAZ, TLS: d.TransitEncryption, AuthToken: d.AuthToken,
-		CAFile: l.plane.CAFile(d.ID),
+		CAFile: l.plane.CAFile(d.ID), Status: d.Status, Busy: d.Busy,
 	}
 	for _, n := range d.NodeGroups {
 		if len(n.Members) > 0 {
 			g.Shards, g.Replicas = g.Shards+1, max(g.Replicas, len(n.Members)-1)
 		}
 	}
-	if d.Status == control.Deleting {
-		g.Shards = 0
-	}
 	tags, err := l.plane.Tags(d.ARN)
 	if refusal := new(control.Error); errors.As(err, &refusal) {
-		return state.Group{}, nil // deleted since
+		return state.Group{}, nil // it is gone
 	}
 	g.Tags = tags
 	return g, err

@@ -235,7 +235,7 @@ func servers(t *testing.T) map[int]string {
 	addrs := map[int]string{}
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line) // pid, parent, redis-server, its configuration
-		if len(f) < 4 || f[1] != strconv.Itoa(os.Getpid()) || !strings.Contains(f[2], "-server") {
+		if len(f) < 4 || f[1] != strconv.Itoa(os.Getpid()) || !strings.Contains(f[2], "-server") || f[3] == "--version" {
 			continue
 		}
 		pid, err := strconv.Atoi(f[0])

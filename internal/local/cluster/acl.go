@@ -19,24 +19,27 @@ var restrictedCommands = []string{
 	"replicaof", "save", "shutdown", "slaveof", "sync",
 }
 
-// restrictedSubcommands are denied one by one where the server knows deny-lists
-// of subcommands: from Redis 7.0 on.
-var restrictedSubcommands = map[string][]string{
-	"acl": {"deluser", "load", "save", "setuser"},
+// allowedSubcommands are what ElastiCache leaves of commands that it denies in part,
+// with the version that brought each where that is after 6.0. A list of what is
+// denied would let through what servers learn later, such as Valkey 9's CLUSTER
+// MIGRATESLOTS; and Redis 6 knows no such lists.
+var allowedSubcommands = map[string][]subcommand{
+	"acl": {
+		{"cat", 6, 0}, {"dryrun", 7, 0}, {"genpass", 6, 0}, {"getuser", 6, 0}, {"help", 6, 0}, {"list", 6, 0},
+		{"log", 6, 0}, {"users", 6, 0}, {"whoami", 6, 0},
+	},
 	"cluster": {
-		"addslots", "addslotsrange", "bumpepoch", "count-failure-reports", "delslots", "delslotsrange",
-		"failover", "flushslots", "forget", "links", "meet", "replicate", "reset", "saveconfig",
-		"set-config-epoch", "setslot",
+		{"countkeysinslot", 6, 0}, {"getkeysinslot", 6, 0}, {"help", 6, 0}, {"info", 6, 0}, {"keyslot", 6, 0},
+		{"myid", 6, 0}, {"myshardid", 7, 2}, {"nodes", 6, 0}, {"replicas", 6, 0}, {"shards", 7, 0}, {"slaves", 6, 0},
+		{"slots", 6, 0},
 	},
 }
 
-// allowedSubcommands are what is left of the same commands, for Redis 6, which
-// only knows allow-lists.
-var allowedSubcommands = map[string][]string{
-	"acl": {"cat", "genpass", "getuser", "help", "list", "log", "users", "whoami"},
-	"cluster": {
-		"countkeysinslot", "getkeysinslot", "help", "info", "keyslot", "myid", "nodes", "replicas", "slaves", "slots",
-	},
+// subcommand is one with its first version: from 7.0 on a server does not start
+// with a rule for one that it does not know.
+type subcommand struct {
+	name         string
+	major, minor int
 }
 
 // newPassword makes the password of a cluster's admin user.
@@ -81,19 +84,18 @@ func (c *Cluster) restrictions() string {
 		b.WriteString(" -failover")
 	}
 	for _, command := range []string{"acl", "cluster"} {
-		b.WriteString(subcommandRules(command, c.server.atLeast(7, 0)))
+		b.WriteString(c.server.subcommandRules(command))
 	}
 	return b.String()
 }
 
 // subcommandRules restricts the subcommands of one command.
-func subcommandRules(command string, denyLists bool) string {
-	rules, sign, subcommands := "", " -", restrictedSubcommands[command]
-	if !denyLists {
-		rules, sign, subcommands = " -"+command, " +", allowedSubcommands[command]
-	}
-	for _, sub := range subcommands {
-		rules += sign + command + "|" + sub
+func (s Server) subcommandRules(command string) string {
+	rules := " -" + command
+	for _, sub := range allowedSubcommands[command] {
+		if s.atLeast(sub.major, sub.minor) {
+			rules += " +" + command + "|" + sub.name
+		}
 	}
 	return rules
 }

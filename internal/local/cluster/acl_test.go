@@ -38,7 +38,8 @@ func TestRestrictedUserIsDeniedWhatElastiCacheDenies(t *testing.T) {
 	}
 	for _, command := range []string{
 		"zadd r 1 m", "zrange r 0 -1", "info", "cluster info", "cluster nodes", "cluster slots", "cluster shards",
-		"cluster myid", "cluster keyslot k", "role", "client list", "client id", "memory usage r", "wait 0 1",
+		"cluster myid", "cluster keyslot k", "cluster countkeysinslot 1", "cluster getkeysinslot 1 1", "cluster help",
+		"acl dryrun default get k", "acl genpass", "acl getuser default", "acl help", "acl list", "acl log", "acl users", "role", "client list", "client id", "memory usage r", "wait 0 1",
 		"acl whoami", "acl cat", "command count", "latency latest", "slowlog get", "readonly", "multi", "exec",
 		"subscribe c",
 	} {

@@ -16,7 +16,7 @@
 //
 // Then the cluster can be changed: Promote (promote.go), Replace (replace.go),
 // Reboot (reboot.go), AddReplica and AddShard (grow.go), Move (move.go,
-// migrate.go), Remove and RemoveShard (shrink.go). Each returns when all nodes that
+// migrate.go, rollback.go), Remove and RemoveShard (shrink.go). Each returns when all nodes that
 // can be reached agree on what it has done. A node counts as reachable if its
 // process runs, is not stopped by a signal and answers within a second.
 //
@@ -75,6 +75,8 @@ type Cluster struct {
 	changes  map[*change]bool
 	moving   int // calls of Move under way
 	stopped  bool
+
+	timing sync.Mutex // held while nodes are told the usual timeout, so that the last to be told is the newest
 
 	changing  sync.WaitGroup // changes under way
 	watchers  sync.WaitGroup

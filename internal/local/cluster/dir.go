@@ -41,12 +41,12 @@ func Root() string {
 // claim makes the folder of a new cluster, with the owner file already in it,
 // after sweeping Root. dir "" stands for a fresh name under Root.
 func claim(dir string) (string, owner, error) {
-	// What cannot be swept now is no reason not to start.
-	_ = Sweep(Root())
 	parent, err := parentOf(dir)
 	if err != nil {
 		return "", owner{}, err
 	}
+	// What cannot be swept now is no reason not to start.
+	_ = Sweep(Root())
 	self, err := Self()
 	if err != nil {
 		return "", owner{}, err
@@ -98,11 +98,17 @@ func ownFolder(path string) error {
 	if err := os.Mkdir(path, 0o700); err == nil || !errors.Is(err, os.ErrExist) {
 		return err
 	}
+	return checkOwn(path)
+}
+
+// checkOwn wants path to be a folder that only this user can enter. What lies in
+// it nobody else has written, so that it may be believed.
+func checkOwn(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
+	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !isOurs(info) {
 		return fmt.Errorf("%s is not a folder of this user alone", path)
 	}
 	return nil

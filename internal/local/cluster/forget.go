@@ -19,9 +19,10 @@ func (c *Cluster) forget(ctx context.Context, gone ...*node) error {
 	if c.opts.Standalone {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, forgetTakes)
+	limited, cancel := context.WithTimeout(ctx, forgetTakes)
 	defer cancel()
-	return poll(ctx, func(ctx context.Context) error { return c.forgetOnce(ctx, gone) })
+	// The last look is not cut short: then nobody would answer, and so nobody know.
+	return poll(limited, func(context.Context) error { return c.forgetOnce(ctx, gone) })
 }
 
 // forgetOnce tells those who know one of gone to forget it, and says that there

@@ -100,6 +100,7 @@ func (c *Cluster) startMembers(ctx context.Context, nodes []*node, join func(con
 	}
 	for _, n := range nodes {
 		c.stand(n, member)
+		c.keepTime(ctx, n)
 	}
 	return nil
 }

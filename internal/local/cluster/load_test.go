@@ -19,27 +19,46 @@ import (
 	"github.com/rankbench/rankbench/internal/local/cluster"
 )
 
-// load is a writer and a reader beside a change of the cluster.
+// loadKeys is how many keys the load writes and reads; all are there from the start.
+const loadKeys = 500
+
+// load is a writer and two readers beside a change of the cluster.
 type load struct {
 	stop          context.CancelFunc
 	wg            sync.WaitGroup
 	writes, reads atomic.Int64
+	replicaReads  atomic.Int64 // from all nodes
+	misses        atomic.Int64 // of those, keys not found
 
 	mu   sync.Mutex
 	errs []error
 }
 
-// startLoad runs a client that writes to primaries and one that reads from all
-// nodes, both as go-redis is by itself but for looking more often where the nodes are.
+// startLoad runs a client that writes to primaries, one that reads from them, to
+// whom a key that is missing is an error, and one that reads from all nodes. All are
+// as go-redis is by itself but for looking more often where the nodes are.
 func startLoad(t *testing.T, c *cluster.Cluster) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &load{stop: cancel}
 	t.Cleanup(func() { cancel(); l.wg.Wait() })
-	writer := clusterClient(t, c, false)
-	reader := clusterClient(t, c, true)
-	l.repeat(ctx, time.Millisecond, &l.writes, func(i int) error { return writer.Set(ctx, fmt.Sprint("load:", i%500), i, 0).Err() })
-	l.repeat(ctx, time.Millisecond, &l.reads, func(i int) error { return reader.Get(ctx, fmt.Sprint("load:", i%500)).Err() })
+	writer, reader, replicaReader := clusterClient(t, c, false), clusterClient(t, c, false), clusterClient(t, c, true)
+	for i := range loadKeys {
+		if err := writer.Set(ctx, loadKey(i), i, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, func() error { return copied(t, c) }) // no reader before the replicas have them
+	l.repeat(ctx, time.Millisecond, &l.writes, func(i int) error { return writer.Set(ctx, loadKey(i), i, 0).Err() })
+	l.repeat(ctx, time.Millisecond, &l.reads, func(i int) error { return reader.Get(ctx, loadKey(i)).Err() })
+	l.repeat(ctx, time.Millisecond, &l.replicaReads, func(i int) error {
+		err := replicaReader.Get(ctx, loadKey(i)).Err()
+		if errors.Is(err, redis.Nil) {
+			l.misses.Add(1)
+			return nil
+		}
+		return err
+	})
 	l.repeat(ctx, 100*time.Millisecond, new(atomic.Int64), func(int) error { // whoever watches is not to be in the way
 		c.Nodes()
 		_, err := c.Topology(ctx)
@@ -47,6 +66,8 @@ func startLoad(t *testing.T, c *cluster.Cluster) *load {
 	})
 	return l
 }
+
+func loadKey(i int) string { return fmt.Sprint("load:", i%loadKeys) }
 
 func (l *load) repeat(ctx context.Context, every time.Duration, done *atomic.Int64, op func(int) error) {
 	l.wg.Go(func() {
@@ -57,7 +78,7 @@ func (l *load) repeat(ctx context.Context, every time.Duration, done *atomic.Int
 			switch {
 			case ctx.Err() != nil:
 				return
-			case err == nil || errors.Is(err, redis.Nil):
+			case err == nil:
 				done.Add(1)
 			default:
 				l.mu.Lock()
@@ -73,14 +94,36 @@ func (l *load) repeat(ctx context.Context, every time.Duration, done *atomic.Int
 	})
 }
 
-// check ends the load and wants it to have been served without one error.
-func (l *load) check(t *testing.T) {
+// check ends the load and wants it to have been served without one error, and all
+// keys to have been found but so many in a thousand of the reads from all nodes.
+func (l *load) check(t *testing.T, missesPerMille int64) {
 	t.Helper()
 	l.stop()
 	l.wg.Wait()
-	if len(l.errs) > 0 || l.writes.Load() == 0 || l.reads.Load() == 0 {
-		t.Errorf("%d writes, %d reads, %d errors: %v", l.writes.Load(), l.reads.Load(), len(l.errs), errors.Join(l.errs[:min(3, len(l.errs))]...))
+	writes, reads, replicaReads, misses := l.writes.Load(), l.reads.Load(), l.replicaReads.Load(), l.misses.Load()
+	t.Logf("%d writes, %d reads from primaries, %d from all nodes with %d misses", writes, reads, replicaReads, misses)
+	if len(l.errs) > 0 || writes == 0 || reads == 0 || replicaReads == 0 {
+		t.Errorf("%d errors: %v", len(l.errs), errors.Join(l.errs[:min(3, len(l.errs))]...))
 	}
+	if misses*1000 > missesPerMille*replicaReads {
+		t.Errorf("%d of %d reads from all nodes have missed a key, more than %d in 1000", misses, replicaReads, missesPerMille)
+	}
+}
+
+// copied wants all replicas to have what their primaries have written so far.
+func copied(t *testing.T, c *cluster.Cluster) error {
+	t.Helper()
+	keys := map[string]int64{}
+	for _, n := range c.Nodes() { // the primary of each shard is the first
+		size := dbsize(t, c, n.Addr)
+		if n.Primary {
+			keys[n.Shard] = size
+		}
+		if size != keys[n.Shard] {
+			return fmt.Errorf("%s has %d keys, its primary %d", n.ID, size, keys[n.Shard])
+		}
+	}
+	return nil
 }
 
 func clusterClient(t *testing.T, c *cluster.Cluster, replicas bool) *redis.ClusterClient {

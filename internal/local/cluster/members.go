@@ -44,7 +44,7 @@ func (c *Cluster) beginWith(ctx context.Context, id string, s standing) (context
 		c.stand(n, member)
 		return nil, nil, nil, err
 	}
-	return ctx, n, func() { c.stand(n, member); end() }, nil
+	return ctx, n, func() { c.stand(n, member); c.keepTime(ctx, n); end() }, nil
 }
 
 // reserve gives a member another standing.

@@ -89,16 +89,17 @@ func highest(ranges []Range, n int) ([]int, error) {
 }
 
 // bePatient gives all nodes a long cluster-node-timeout until what it returns is
-// called.
+// called. Those that do not answer then, or join meanwhile, are told when they do
+// (keepTime).
 func (c *Cluster) bePatient(ctx context.Context) (impatient func() error, err error) {
 	impatient = func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTakes)
 		defer cancel()
 		c.countMoves(-1)
-		return c.setTimeout(ctx, c.reachable(ctx), c.usualTimeout())
+		return c.setUsualTimeout(ctx, c.reachable(ctx))
 	}
 	c.countMoves(1)
-	if err := c.setTimeout(ctx, c.reachable(ctx), c.usualTimeout()); err != nil {
+	if err := c.setUsualTimeout(ctx, c.reachable(ctx)); err != nil {
 		return nil, errors.Join(err, impatient())
 	}
 	return impatient, nil

@@ -25,7 +25,7 @@ type Options struct {
 	Binary       string        // the server; "" = redis-server, then valkey-server, on PATH
 	Dir          string        // must be missing or empty; "" = a fresh folder under Root(), the only place that is swept
 	Port         int           // first port to try; 0 = random free ports
-	Log          io.Writer     // where the death of a node is told; nil = nowhere; never written to after Stop
+	Log          io.Writer     // where the death of a node is told, and what a removal has left; nil = nowhere; never written to after Stop
 	Standalone   bool          // one primary and its replicas with cluster-enabled no
 	Password     string        // of the default user (ElastiCache's AUTH token); "" = none
 

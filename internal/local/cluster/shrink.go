@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -18,7 +19,8 @@ const undoTakes = 10 * time.Second
 // their topology no more; then Remove waits until it has served no command of a
 // client for idle, but no longer than limit or until ctx ends; then its process
 // is ended and its folder removed. While Remove waits, it is still in Nodes and
-// answers whoever asks it. A primary is refused.
+// answers whoever asks it. A primary is refused. After that nothing stops Remove:
+// that somebody does not forget the node is told on Options.Log.
 func (c *Cluster) Remove(ctx context.Context, id string, idle, limit time.Duration) error {
 	if err := c.removeReplica(ctx, id, idle, limit); err != nil {
 		return fmt.Errorf("remove %s: %w", id, err)
@@ -96,15 +98,16 @@ func (c *Cluster) reserveShard(ctx context.Context, shard int) ([]*node, error) 
 
 // drainAway removes nodes, which are leaving, once nobody needs them.
 func (c *Cluster) drainAway(ctx context.Context, nodes []*node, idle, limit time.Duration) error {
-	// Once some have forgotten them, all have to, also if ctx ends in between.
-	if err := c.forget(ctx, nodes...); err != nil && ctx.Err() == nil {
-		return err
-	}
+	// Once some have forgotten them, all have to, also if ctx ends in between or
+	// somebody does not hear it: those are told again below.
+	_ = c.forget(ctx, nodes...)
 	c.drain(ctx, nodes, idle, limit)
 	// Out of the topology there is no way back: it is finished in any case.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTakes)
-	defer cancel()
-	return c.takeAway(ctx, nodes...)
+	if err := c.takeAway(context.WithoutCancel(ctx), nodes...); err != nil {
+		// Not returned: to the caller that would say that they are still there.
+		fmt.Fprintf(c.log, "removed %s, but: %v\n", strings.Join(names(nodes), ", "), err)
+	}
+	return nil
 }
 
 // takeAway makes all members forget nodes, ends them and removes what they have

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -24,16 +26,15 @@ var ErrOwned = errors.New("its owner is alive")
 
 // Sweep removes the clusters under root whose owner is dead, processes first.
 // Those of a live owner, and whatever is not a cluster's folder, it leaves alone.
+// A root that is not this user's alone it refuses: whoever can write there names
+// the processes that end.
 func Sweep(root string) error {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
-	entries, err := os.ReadDir(root)
+	entries, err := sweepable(root)
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
 		return fmt.Errorf("sweep: %w", err)
 	}
 	var errs []error
@@ -48,6 +49,16 @@ func Sweep(root string) error {
 	return errors.Join(errs...)
 }
 
+// sweepable lists root, which is this user's alone or not there.
+func sweepable(root string) ([]os.DirEntry, error) {
+	if err := checkOwn(root); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return os.ReadDir(root)
+}
+
 func isCluster(name string) bool {
 	return strings.HasPrefix(name, clusterPrefix) || strings.HasPrefix(name, newPrefix)
 }
@@ -55,10 +66,16 @@ func isCluster(name string) bool {
 // Reclaim removes one cluster's folder and the processes it records, or returns
 // ErrOwned. A folder that is gone already is no error. One that is not named as
 // claim names them under a root is refused, whatever is in it: a wrong path must
-// not cost anybody a folder. What Options.Dir named is its giver's to remove.
+// not cost anybody a folder. What Options.Dir named is its giver's to remove. One
+// that is not this user's alone is refused, too.
 func Reclaim(dir string) error {
 	if !filepath.IsAbs(dir) || !isCluster(filepath.Base(dir)) {
 		return fmt.Errorf("reclaim %q: not the folder of a local cluster", dir)
+	}
+	if err := checkOwn(dir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("reclaim: %w", err)
 	}
 	own, err := readOwner(dir)
 	switch {
@@ -89,9 +106,10 @@ func reclaimNameless(dir string) error {
 
 // end kills the node if it is still the very process that was recorded: the
 // same pid, started at the same time, and with our folder (or, before Redis 6.2,
-// which writes it there, our address) on its command line.
+// which writes it there, our address) on its command line. An address that is
+// none, such as "", would be on everybody's.
 func (n ownedNode) end(dir string) error {
-	if !n.Alive() || !n.runs(dir, n.Addr) {
+	if !isAddr(n.Addr) || !n.Alive() || !n.runs(dir, n.Addr) {
 		return nil
 	}
 	proc, err := os.FindProcess(n.PID)
@@ -109,4 +127,14 @@ func (n ownedNode) end(dir string) error {
 		}
 		return nil
 	})
+}
+
+// isAddr tells whether addr is a host with a port.
+func isAddr(addr string) bool {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || host == "" {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
 }

@@ -18,10 +18,14 @@ func TestSweepEndsOnlyTheVeryProcessesThatWereRecorded(t *testing.T) {
 		{"recorded", func(*ownedNode) {}, true, true},
 		{"same pid, other start", func(n *ownedNode) { n.Start++ }, true, false},
 		{"same process, other command line", func(*ownedNode) {}, false, false},
+		{"no address, which every command line has", func(n *ownedNode) { n.Addr = "" }, false, false},
+		{"half an address", func(n *ownedNode) { n.Addr = ":" }, false, false},
+		{"a word for an address", func(n *ownedNode) { n.Addr = "elsewhere" }, false, false},
+		{"a word for a port", func(n *ownedNode) { n.Addr = "read:nothing" }, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), clusterPrefix+"x")
-			arg := "elsewhere"
+			dir := filepath.Join(privateDir(t), clusterPrefix+"x")
+			arg := "else:where elsewhere read:nothing"
 			if tc.nameIt {
 				arg = dir
 			}
@@ -43,7 +47,7 @@ func TestSweepEndsOnlyTheVeryProcessesThatWereRecorded(t *testing.T) {
 }
 
 func TestSweepLeavesAloneWhatIsNotADeadOwners(t *testing.T) {
-	root := t.TempDir()
+	root := privateDir(t)
 	self, err := Self()
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +69,7 @@ func TestSweepLeavesAloneWhatIsNotADeadOwners(t *testing.T) {
 }
 
 func TestSweepRemovesAnOldFolderWithoutAnOwner(t *testing.T) {
-	root := t.TempDir()
+	root := privateDir(t)
 	dir := filepath.Join(root, newPrefix+"forgotten")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -82,6 +86,49 @@ func TestSweepRemovesAnOldFolderWithoutAnOwner(t *testing.T) {
 	}
 }
 
+// stranger is the uid of somebody else.
+const stranger = 12345
+
+func TestWhatOthersCanWriteEndsNoProcess(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		spoil   func(path string) error
+		asRoot  bool
+		cluster bool // it is the cluster's folder that is spoilt, and not the root
+	}{
+		{"root of another mode", func(path string) error { return os.Chmod(path, 0o777) }, false, false},
+		{"root of another user", func(path string) error { return os.Chown(path, stranger, -1) }, true, false},
+		{"cluster of another mode", func(path string) error { return os.Chmod(path, 0o777) }, false, true},
+		{"cluster of another user", func(path string) error { return os.Chown(path, stranger, -1) }, true, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.asRoot && os.Getuid() != 0 {
+				t.Skip("only root can give a folder away")
+			}
+			t.Setenv("TMPDIR", t.TempDir())
+			if err := os.Mkdir(Root(), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(Root(), clusterPrefix+"x")
+			n := ownedNode{Process: bystander(t, dir), ID: "lb-0001-001", Addr: "127.0.0.1:1"}
+			ownedBy(t, dir, dead(), n)
+			spoilt := map[bool]string{false: Root(), true: dir}[tc.cluster]
+			if err := tc.spoil(spoilt); err != nil {
+				t.Fatal(err)
+			}
+			if err := Sweep(Root()); err == nil {
+				t.Error("sweep: no error")
+			}
+			if _, _, err := claim(""); (err == nil) != tc.cluster {
+				t.Errorf("claim: error %v", err)
+			}
+			if !n.Alive() {
+				t.Error("the process has been ended")
+			}
+		})
+	}
+}
+
 func TestReclaimRefusesAFolderNotNamedAsOurs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	ownedBy(t, dir, dead())
@@ -93,6 +140,16 @@ func TestReclaimRefusesAFolderNotNamedAsOurs(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Error(err)
 	}
+}
+
+// privateDir is a temporary folder as Root is one.
+func privateDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // bystander runs a process with arg on its command line until the test ends.

@@ -25,7 +25,7 @@ const (
 	magic     = "RBKEYS1\n"
 	markKey   = 'K'
 	markEnd   = 'E'
-	valueMost = 512 << 20 // Redis's own limit of a string (proto-max-bulk-len)
+	valueMost = 512 << 20 // what RESTORE takes (proto-max-bulk-len)
 )
 
 // record is one key.
@@ -50,6 +50,9 @@ func newWriter(f io.Writer) (*writer, error) {
 }
 
 func (w *writer) put(r record) error {
+	if len(r.value) > valueMost {
+		return fmt.Errorf("key %q takes %d bytes, and RESTORE takes at most %d", r.key, len(r.value), valueMost)
+	}
 	w.n++
 	head := binary.AppendUvarint([]byte{markKey}, r.db)
 	head = binary.AppendUvarint(head, r.ttl)
@@ -140,8 +143,11 @@ func (r *reader) number() (uint64, error) {
 
 func (r *reader) text() ([]byte, error) {
 	n, err := r.number()
-	if err != nil || n > valueMost {
-		return nil, errors.Join(err, fmt.Errorf("length %d", n))
+	if err != nil {
+		return nil, err
+	}
+	if n > valueMost {
+		return nil, fmt.Errorf("its key %d has a part of %d bytes", r.n, n)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(r.buf, text); err != nil {

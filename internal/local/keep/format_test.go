@@ -86,6 +86,17 @@ func TestAFlippedBitIsFound(t *testing.T) {
 	}
 }
 
+func TestAValueThatRestoreWouldNotTakeIsNotKept(t *testing.T) {
+	w, err := newWriter(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.put(record{key: []byte("ranking"), value: make([]byte, valueMost+1)})
+	if err == nil || !strings.Contains(err.Error(), `"ranking" takes 536870913 bytes`) || w.n != 0 {
+		t.Errorf("%v and %d keys", err, w.n)
+	}
+}
+
 func TestNoTimeLeftIsNotNoLimit(t *testing.T) {
 	for left, want := range map[time.Duration]uint64{-1: 0, -2: 0, 0: 1, time.Millisecond: 1, time.Minute: 60_000} {
 		if got := milliseconds(left); got != want {

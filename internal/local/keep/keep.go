@@ -4,8 +4,9 @@
 //
 //  1. Save reads each group from outside, as any client could: SCAN, then DUMP
 //     and PTTL of every key, into one file (format.go)
-//  2. it enters the files in groups.json, which replaces the former one at once:
-//     what it does not name is no part of what is kept, and is removed
+//  2. unless its caller says that the groups have changed meanwhile, it enters
+//     the files in groups.json, which replaces the former one at once: what it
+//     does not name is no part of what is kept, and is removed
 //  3. Open reads groups.json and checks every file as a whole
 //  4. Restore fills a fresh group from its file with RESTORE, and counts
 //
@@ -110,32 +111,30 @@ func (k Kept) check() error {
 // path is where g's keys are: in this folder, whatever groups.json says.
 func (k Kept) path(g Group) string { return filepath.Join(k.dir, filepath.Base(g.File)) }
 
-// publish makes k what is kept, and removes what was before.
+// publish makes k what is kept.
 func (k Kept) publish() error {
 	data, err := json.MarshalIndent(k, "", "  ")
 	if err != nil {
 		return err
 	}
 	tmp := filepath.Join(k.dir, fmt.Sprintf("%s.%d", listFile, os.Getpid()))
+	defer os.Remove(tmp) //nolint:errcheck // where it was renamed there is nothing left to remove
 	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, filepath.Join(k.dir, listFile)); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return k.sweep()
+	return os.Rename(tmp, filepath.Join(k.dir, listFile))
 }
 
-// sweep removes the keys' files that k does not name.
-func (k Kept) sweep() error {
-	files, err := filepath.Glob(filepath.Join(k.dir, keysFile))
+// sweep removes the keys' files that k does not name. It is no failure if one
+// stays: k is what is kept, and the next Save sweeps again.
+func (k Kept) sweep() {
+	files, _ := filepath.Glob(filepath.Join(k.dir, keysFile)) // fails only for a bad pattern
 	for _, path := range files {
 		named := slices.ContainsFunc(k.Groups, func(g Group) bool { return k.path(g) == path })
 		if !named {
-			err = errors.Join(err, os.Remove(path))
+			_ = os.Remove(path)
 		}
 	}
-	return err
 }
 
 // discard removes k's files, which nobody will name, and the folder if it is empty.

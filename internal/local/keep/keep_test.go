@@ -3,6 +3,7 @@ package keep_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -107,7 +108,7 @@ func TestGroupsComeBackWithAllTheirKeys(t *testing.T) {
 				fill(t, client(t, old, row.o, db), 3000)
 			}
 			var log bytes.Buffer
-			if _, err := keep.Save(ctx, dir, []keep.Source{group(old, row.o)}, &log); err != nil {
+			if _, err := keep.Save(ctx, dir, []keep.Source{group(old, row.o)}, &log, still); err != nil {
 				t.Fatal(err)
 			}
 			k, err := keep.Open(dir)
@@ -131,19 +132,41 @@ func TestAFailedSaveLeavesWhatWasKept(t *testing.T) {
 	c := clustertest.Start(t, o)
 	fill(t, client(t, c, o, 0), 10)
 	good, kept := group(c, o), filepath.Join(t.TempDir(), "kept")
-	if _, err := keep.Save(t.Context(), kept, []keep.Source{good}, &bytes.Buffer{}); err != nil {
+	if _, err := keep.Save(t.Context(), kept, []keep.Source{good}, &bytes.Buffer{}, still); err != nil {
 		t.Fatal(err)
 	}
+	expectKept(t, kept)
 	missing := good
 	missing.Nodes = good.Nodes[:1]
-	_, err := keep.Save(t.Context(), kept, []keep.Source{good, missing}, &bytes.Buffer{})
+	_, err := keep.Save(t.Context(), kept, []keep.Source{good, missing}, &bytes.Buffer{}, still)
 	if err == nil || !strings.Contains(err.Error(), "1 of 2 shards") {
 		t.Errorf("%v, want 1 of 2 shards", err)
 	}
-	if k, err := keep.Open(kept); err != nil || k.Keys() != 14 {
-		t.Errorf("%d keys (%v)", k.Keys(), err)
+	expectKept(t, kept)
+
+	fill(t, client(t, c, o, 0), 20)
+	changed, read := errors.New("changed meanwhile"), 0
+	_, err = keep.Save(t.Context(), kept, []keep.Source{good, good}, &bytes.Buffer{}, func() error {
+		files, _ := filepath.Glob(filepath.Join(kept, "*.keys"))
+		read = len(files) - 1
+		return changed
+	})
+	if !errors.Is(err, changed) || read != 2 {
+		t.Errorf("%v when %d groups were read, want %v after 2", err, read, changed)
 	}
-	if files, _ := os.ReadDir(kept); len(files) != 2 {
+	expectKept(t, kept)
+}
+
+// still says that nothing has changed.
+func still() error { return nil }
+
+// expectKept checks that one group of 14 keys is kept, and nothing else is there.
+func expectKept(t *testing.T, dir string) {
+	t.Helper()
+	if k, err := keep.Open(dir); err != nil || k.Keys() != 14 {
+		t.Errorf("%d keys (%v), want 14", k.Keys(), err)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 2 {
 		t.Errorf("left: %v", files)
 	}
 }

@@ -54,7 +54,7 @@ func stateOf(t *testing.T, l *local.Local) state.State {
 	return s
 }
 
-// create creates a group through the API and waits until it has its nodes.
+// create creates a group through the API and waits until it is available.
 func create(t *testing.T, l *local.Local, parameters url.Values) {
 	t.Helper()
 	parameters.Set("Action", "CreateReplicationGroup")
@@ -70,7 +70,14 @@ func create(t *testing.T, l *local.Local, parameters url.Values) {
 	}
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(time.Minute); len(stateOf(t, l).Groups) < 2; {
+	for deadline := time.After(time.Minute); ; {
+		g := stateOf(t, l).Groups[1]
+		if g.Status == control.Available {
+			return
+		}
+		if g.Status != control.Creating || g.Busy == "" || g.Shards != 0 {
+			t.Fatalf("while it is created: %+v", g)
+		}
 		select {
 		case <-deadline:
 			t.Fatal("it is not created")
@@ -82,13 +89,7 @@ func create(t *testing.T, l *local.Local, parameters url.Values) {
 func sources(s state.State) []keep.Source {
 	var all []keep.Source
 	for _, g := range s.Groups {
-		src := keep.Source{Group: g}
-		for _, n := range s.Nodes {
-			if n.Group == g.ID {
-				src.Nodes = append(src.Nodes, n)
-			}
-		}
-		all = append(all, src)
+		all = append(all, keep.Source{Group: g, Nodes: s.NodesOf(g.ID)})
 	}
 	return all
 }
@@ -115,7 +116,7 @@ func TestALocalElastiCacheComesBackWithAllItsGroups(t *testing.T) {
 		rdb.Set(t.Context(), "who", n.Group, 0)
 		rdb.Close()
 	}
-	if _, err := keep.Save(t.Context(), dir, sources(before), io.Discard); err != nil {
+	if _, err := keep.Save(t.Context(), dir, sources(before), io.Discard, still); err != nil {
 		t.Fatal(err)
 	}
 	k, err := keep.Open(dir)

@@ -31,7 +31,9 @@ type Source struct {
 
 // Save makes the groups what is kept in dir. If it fails, what was kept before
 // is as it was. It is no snapshot of a moment: nothing should write meanwhile.
-func Save(ctx context.Context, dir string, sources []Source, log io.Writer) (k Kept, err error) {
+// still is called when all is read, before it replaces what was kept; its error
+// says that the sources are no longer what they were.
+func Save(ctx context.Context, dir string, sources []Source, log io.Writer, still func() error) (k Kept, err error) {
 	k = Kept{Version: version, Saved: time.Now().UTC(), dir: dir}
 	from := make([][]place, len(sources))
 	for i, s := range sources {
@@ -42,16 +44,28 @@ func Save(ctx context.Context, dir string, sources []Source, log io.Writer) (k K
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return k, fmt.Errorf("keep: %w", err)
 	}
+	if err := k.replace(ctx, sources, from, log, still); err != nil {
+		k.discard()
+		return k, err
+	}
+	k.sweep()
+	return k, nil
+}
+
+// replace saves all groups in the place of what was kept.
+func (k *Kept) replace(ctx context.Context, sources []Source, from [][]place, log io.Writer, still func() error) error {
 	for i, s := range sources {
 		if err := k.save(ctx, s, from[i], log); err != nil {
-			k.discard()
-			return k, fmt.Errorf("keep %s: %w", s.Group.ID, err)
+			return fmt.Errorf("keep %s: %w", s.Group.ID, err)
 		}
 	}
-	if err := k.publish(); err != nil {
-		return k, fmt.Errorf("keep: %w", err)
+	if err := still(); err != nil {
+		return err
 	}
-	return k, nil
+	if err := k.publish(); err != nil {
+		return fmt.Errorf("keep: %w", err)
+	}
+	return nil
 }
 
 // save writes the keys of one group and enters it.
@@ -66,7 +80,7 @@ func (k *Kept) save(ctx context.Context, s Source, from []place, log io.Writer) 
 		return err
 	}
 	g := Group{Group: s.Group, File: info.Name()}
-	g.CAFile = "" // goes with the servers
+	g.CAFile, g.Status, g.Busy = "", "", "" // go with the servers
 	k.Groups = append(k.Groups, g)
 	w, err := newWriter(f)
 	if err != nil {
@@ -90,11 +104,7 @@ type place struct {
 
 // places finds the node to read each shard from.
 func (s Source) places(ctx context.Context) ([]place, error) {
-	addrs := make([]string, len(s.Nodes))
-	for i, n := range s.Nodes {
-		addrs[i] = n.Addr
-	}
-	health := cluster.InspectTLS(ctx, addrs, s.Password, s.TLS)
+	health := cluster.InspectTLS(ctx, state.Addrs(s.Nodes), s.Password, s.TLS)
 	shards, order := map[string][]int{}, []string{}
 	for i, n := range s.Nodes {
 		if shards[n.Shard] == nil {

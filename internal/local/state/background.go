@@ -47,11 +47,11 @@ func Launch(ctx context.Context, dir string, args []string) error {
 		_ = in.SetReadDeadline(time.Now().Add(endsWithin))
 	})
 	defer stop()
-	return heed(in, cmd)
+	return heed(in, cmd, LogPath(dir))
 }
 
 // heed reads what the background process says of its start.
-func heed(in io.Reader, cmd *exec.Cmd) error {
+func heed(in io.Reader, cmd *exec.Cmd, log string) error {
 	said, err := io.ReadAll(in)
 	if err != nil {
 		return fmt.Errorf("launch in the background: %w", err)
@@ -59,8 +59,9 @@ func heed(in io.Reader, cmd *exec.Cmd) error {
 	if string(said) == readyOK {
 		return cmd.Process.Release()
 	}
-	if err := cmd.Wait(); len(said) == 0 {
-		return fmt.Errorf("the background process ended before it was ready: %w", errors.Join(err, errors.New("see its log")))
+	_ = cmd.Wait() // its state says it
+	if len(said) == 0 {
+		return fmt.Errorf("the background process ended before it was ready (%v); its log is %s", cmd.ProcessState, log)
 	}
 	return errors.New(strings.TrimSpace(string(said)))
 }

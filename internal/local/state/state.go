@@ -3,8 +3,8 @@
 // no Redis command; the processes are package cluster's.
 //
 // `rankbench local up` writes the file once its first group is available, and
-// again whenever nodes have changed; all other commands read it, and whoever
-// ends the local ElastiCache removes it:
+// again whenever nodes have changed or an operation has begun or ended; all other
+// commands read it, and whoever ends the local ElastiCache removes it:
 //
 //   - Write, Read, Remove: the file
 //   - Launch, StartedBy: the owner as a background process (background.go)
@@ -73,7 +73,8 @@ type Node struct {
 }
 
 // Group is what it takes to make a replication group again, as it was when the
-// file was written, but for its AUTH token.
+// file was written, but for its AUTH token. One that is being created has no
+// shards yet; one that is being deleted is here until it is gone.
 type Group struct {
 	ID                string            `json:"id"`
 	Description       string            `json:"description"`
@@ -88,15 +89,31 @@ type Group struct {
 	AuthToken         bool              `json:"auth_token"`        // whether it has one
 	CAFile            string            `json:"ca_file,omitempty"` // with TLS
 	Tags              map[string]string `json:"tags,omitempty"`
+	Status            string            `json:"status,omitempty"` // as the API shows it
+	Busy              string            `json:"busy,omitempty"`   // the operation that goes on
 }
 
 // Addrs lists the host:port of the first group's nodes.
 func (s State) Addrs() []string {
-	var addrs []string
+	return Addrs(s.NodesOf(s.Group))
+}
+
+// NodesOf lists the nodes of one group.
+func (s State) NodesOf(group string) []Node {
+	var nodes []Node
 	for _, n := range s.Nodes {
-		if n.Group == s.Group {
-			addrs = append(addrs, n.Addr)
+		if n.Group == group {
+			nodes = append(nodes, n)
 		}
+	}
+	return nodes
+}
+
+// Addrs lists the host:port of nodes, in their order.
+func Addrs(nodes []Node) []string {
+	var addrs []string
+	for _, n := range nodes {
+		addrs = append(addrs, n.Addr)
 	}
 	return addrs
 }
@@ -165,11 +182,11 @@ func publish(dir, tmp string, s State) error {
 // Remove removes the state of the folder dir, if there is one. The folder
 // .rankbench goes with it when nothing else is in it.
 func Remove(dir string) error {
-	if err := os.Remove(filepath.Join(dir, folder, file)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove local state: %w", err)
-	}
-	if err := os.Remove(SecretPath(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove local state: %w", err)
+	// The state last: while it is there, nobody else writes a secret.
+	for _, path := range []string{SecretPath(dir), filepath.Join(dir, folder, file)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove local state: %w", err)
+		}
 	}
 	_ = os.Remove(filepath.Join(dir, folder)) // fails while the log is in it, and may
 	return nil
@@ -181,7 +198,8 @@ func KeptPath(dir string) string { return filepath.Join(dir, folder, keptFolder)
 // SecretPath is where the AUTH token of the folder's first group is, if it has one.
 func SecretPath(dir string) string { return filepath.Join(dir, folder, secretFile) }
 
-// WriteSecret writes the AUTH token, for this user alone.
+// WriteSecret writes the AUTH token, for this user alone. It is for the owner
+// whose state is written: another's token would be lost.
 func WriteSecret(dir, token string) error {
 	if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
 		return fmt.Errorf("write the AUTH token: %w", err)

@@ -213,10 +213,14 @@ func TestLaunchReturnsWhenTheBackgroundProcessIsReady(t *testing.T) {
 }
 
 func TestLaunchTellsWhyTheBackgroundProcessFailed(t *testing.T) {
-	for role, want := range map[string]string{"failed": "no luck today", "silent": "ended before it was ready"} {
+	for role, want := range map[string]string{"failed": "no luck today", "silent": "ended before it was ready (exit status 0); its log is "} {
 		t.Run(role, func(t *testing.T) {
 			t.Setenv(roleEnv, role)
-			if err := state.Launch(t.Context(), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), want) {
+			dir := t.TempDir()
+			if role == "silent" {
+				want += state.LogPath(dir)
+			}
+			if err := state.Launch(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q in it", err, want)
 			}
 		})
