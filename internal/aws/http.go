@@ -1,4 +1,3 @@
-// Package aws is the client side of AWS.
 package aws
 
 import (
