@@ -31,7 +31,7 @@ type targetFlags struct {
 func (t *targetFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&t.config, "config", "c", "", "`file` that says against what (default: the local ElastiCache of this folder)")
-	f.BoolVar(&t.yes, "yes", false, "answer every question with yes (this version asks none)")
+	f.BoolVar(&t.yes, "yes", false, "answer every question with yes")
 	f.BoolVar(&t.local, "local", false, "start a local ElastiCache for this command alone, and remove it afterwards")
 }
 
@@ -40,6 +40,7 @@ type against struct {
 	config *config.Config
 	name   func(addr string) string // node's id by address, "" where it is not known
 	local  bool
+	pid    func(id string) int // of a local node's process; nil elsewhere
 	close  func() error
 }
 
@@ -88,7 +89,23 @@ func nameless(string) string { return "" }
 func againstState(s state.State, current func() (state.State, error), stop func() error) *against {
 	n := &nodeNames{current: current, byAddr: map[string]string{}}
 	n.learn(s)
-	return &against{config: localConfig(s), name: n.of, local: true, close: stop}
+	return &against{config: localConfig(s), name: n.of, local: true, pid: pidsOf(current), close: stop}
+}
+
+// pidsOf tells the present process of a node by its id, 0 where it has none.
+func pidsOf(current func() (state.State, error)) func(string) int {
+	return func(id string) int {
+		s, err := current()
+		if err != nil {
+			return 0
+		}
+		for _, n := range s.Nodes {
+			if n.ID == id {
+				return n.PID
+			}
+		}
+		return 0
+	}
 }
 
 // nodeNames knows the nodes of a local ElastiCache by their addresses. Nodes
@@ -127,6 +144,7 @@ func localConfig(s state.State) *config.Config {
 		c.Target.TLS = &config.TLS{CAFile: s.CAFile}
 	}
 	c.Target.PasswordFile = s.PasswordFile
+	c.AWS = config.AWS{Group: s.Group, Region: s.Region, EndpointURL: s.API}
 	return c
 }
 

@@ -24,6 +24,9 @@ type loadOptions struct {
 	output   output
 	populate bool
 	dryRun   bool
+
+	drill bool // the scenario's steps, too
+	aws   awsFlags
 }
 
 func newLoadCommand() *cobra.Command {
@@ -62,6 +65,9 @@ func runLoad(cmd *cobra.Command, o loadOptions, path string) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.drill && sc.Drill == nil {
+		return errNoSteps(sc.Name)
+	}
 	if o.dryRun {
 		return describe(o.target, sc, o.output)
 	}
@@ -76,6 +82,17 @@ func runLoad(cmd *cobra.Command, o loadOptions, path string) (err error) {
 	ro.Out, ro.Interval, ro.Metrics = o.out, o.interval, o.metrics
 	ro.Populate = o.populate || o.target.local
 	ro.Lines = linesTo(o.output)
+	if o.drill {
+		g, err := o.openDrill(cmd, t)
+		if err != nil {
+			return err
+		}
+		defer g.client.Close()
+		a := g.run()
+		ro.AWS = &a
+	} else if sc.Drill != nil {
+		notes.Note("the steps of this scenario's drill are left out: `rankbench drill` runs them")
+	}
 	return loadAndPrint(ctx, ro, o.output)
 }
 

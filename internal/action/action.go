@@ -39,7 +39,7 @@ type Env struct {
 	Group   string // replication group id
 	Slot    int    // of the ranking's key; -1 without cluster mode
 	Console *Console
-	Nodes   func() []result.NodeSample    // what all nodes last said
+	Nodes   func() []result.NodeSample    // what all nodes last said; nil where they are not asked
 	Pid     func(id string) int           // of a local node's process, 0 where it has none; nil where targets are not local
 	Note    func(format string, a ...any) // of the step, for the timeline
 	Every   time.Duration                 // between two looks at AWS

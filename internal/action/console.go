@@ -36,11 +36,14 @@ type Console struct {
 	seen []Entry
 }
 
-// NewConsole reads from now on. offset is a time of AWS as seconds since the run's
+// NewConsole makes a console that has read nothing yet. offset is a time of AWS as seconds since the run's
 // start; tell is called once for each event, note when AWS cannot be asked.
 func NewConsole(c *aws.Client, g aws.Group, offset func(time.Time) float64, tell func(result.Event), note func(string, ...any)) *Console {
 	return &Console{client: c, group: g, from: time.Now(), offset: offset, tell: tell, note: note}
 }
+
+// Prime reads what has happened before, and tells nothing of it.
+func (c *Console) Prime(ctx context.Context) error { return c.look(ctx, true) }
 
 // Run looks every so often, until ctx ends. It returns after a last look.
 func (c *Console) Run(ctx context.Context, every time.Duration) {
@@ -48,12 +51,12 @@ func (c *Console) Run(ctx context.Context, every time.Duration) {
 	defer tick.Stop()
 	failing := false
 	for {
-		err := c.look(ctx)
+		err := c.look(ctx, false)
 		switch {
 		case ctx.Err() != nil:
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 			defer cancel()
-			_ = c.look(last)
+			_ = c.look(last, false)
 			return
 		case err != nil && !failing:
 			c.note("the events cannot be read: %v; trying again", err)
@@ -71,16 +74,16 @@ func (c *Console) Run(ctx context.Context, every time.Duration) {
 // lastLook bounds the look after the end.
 const lastLook = 5 * time.Second
 
-func (c *Console) look(ctx context.Context) error {
+func (c *Console) look(ctx context.Context, quiet bool) error {
 	skew, within, _ := c.client.Skew()
-	began := c.from.Add(skew - within - time.Second)
+	began := c.from.Add(skew - within - overlap)
 	from := time.Now().Add(skew - overlap)
 	if from.Before(began) {
 		from = began
 	}
 	events, err := c.client.Events(ctx, from, time.Time{})
 	for _, e := range events {
-		if !e.At.Before(began) && c.group.Owns(e) && c.enter(e) {
+		if c.group.Owns(e) && c.enter(e) && !quiet {
 			c.tell(result.Event{AtS: c.offset(e.At), Source: Source, Subject: e.Subject, Message: e.Message})
 		}
 	}

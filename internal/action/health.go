@@ -28,8 +28,11 @@ func (e Env) healthy(ctx context.Context) (aws.Group, error) {
 	return g, errors.Join(g.Available(), e.agree(g))
 }
 
-// agree wants the nodes to say what the control plane says.
+// agree wants the nodes to say what the control plane says, where they are asked.
 func (e Env) agree(g aws.Group) error {
+	if e.Nodes == nil {
+		return nil
+	}
 	said := e.byID()
 	var errs []error
 	for _, s := range g.Shards {
@@ -54,6 +57,9 @@ func (e Env) agree(g aws.Group) error {
 
 func (e Env) byID() map[string]result.NodeSample {
 	said := map[string]result.NodeSample{}
+	if e.Nodes == nil {
+		return said
+	}
 	for _, n := range e.Nodes() {
 		said[n.ID] = n
 	}
@@ -89,12 +95,13 @@ func holds(slots string, slot int) bool {
 	return false
 }
 
-// withRole lists the members of a shard that say they have a role, by id.
+// withRole lists the members of a shard that say they have a role, by id; where
+// nodes are not asked, those of which ElastiCache says so.
 func (e Env) withRole(s aws.Shard, role string) []string {
 	said := e.byID()
 	var ids []string
 	for _, m := range s.Members {
-		if n := said[m.ID]; n.Up && n.Role == role {
+		if n := said[m.ID]; n.Up && n.Role == role || e.Nodes == nil && m.Role == role {
 			ids = append(ids, m.ID)
 		}
 	}

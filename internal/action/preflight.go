@@ -30,13 +30,7 @@ type Target struct {
 // healthy, or not possible. All refusals are told at once. The Target is good for
 // showing even then, as far as it came.
 func Preflight(ctx context.Context, e Env, allowed config.AWS, steps []scenario.Step) (t Target, err error) {
-	if t.Place, err = e.AWS.Place(ctx); err != nil {
-		return t, err
-	}
-	if t.Group, err = e.AWS.Group(ctx, e.Group); err != nil {
-		return t, err
-	}
-	if t.Failovers, err = e.AWS.FailoversWithin(ctx, 24*time.Hour); err != nil {
+	if t, err = Look(ctx, e); err != nil {
 		return t, err
 	}
 	errs := []error{permitted(ctx, e, allowed, t.Group), fit(t.Group), e.agree(t.Group)}
@@ -56,6 +50,18 @@ func Preflight(ctx context.Context, e Env, allowed config.AWS, steps []scenario.
 		return t, fail.WithHint(fmt.Errorf("refused, nothing was changed: %w", err), "see `rankbench describe`, and mend what is not healthy")
 	}
 	return t, nil
+}
+
+// Look finds out where calls go, what the group is, and how much of the quota is used.
+func Look(ctx context.Context, e Env) (t Target, err error) {
+	if t.Place, err = e.AWS.Place(ctx); err != nil {
+		return t, err
+	}
+	if t.Group, err = e.AWS.Group(ctx, e.Group); err != nil {
+		return t, err
+	}
+	t.Failovers, err = e.AWS.FailoversWithin(ctx, 24*time.Hour)
+	return t, err
 }
 
 // permitted looks at the allow list and the tag.
@@ -133,6 +139,12 @@ func (e Env) canFailOver(g aws.Group, s scenario.Step) error {
 		return errors.Join(append(errs, err)...)
 	}
 	said := e.byID()
+	if e.Nodes == nil {
+		if len(sh.Members) < 2 {
+			errs = append(errs, fmt.Errorf("node group %s has no replica", sh.ID))
+		}
+		return errors.Join(errs...)
+	}
 	if !slices.ContainsFunc(e.withRole(sh, replica), func(id string) bool { return said[id].Link == "up" }) {
 		errs = append(errs, fmt.Errorf("node group %s has no replica that follows its primary", sh.ID))
 	}
@@ -173,6 +185,9 @@ type Role struct{ Node, Role string }
 // Roles lists what all nodes said last.
 func (e Env) Roles() []Role {
 	var out []Role
+	if e.Nodes == nil {
+		return nil
+	}
 	for _, n := range e.Nodes() {
 		role := n.Role
 		if !n.Up {

@@ -12,6 +12,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,7 +130,10 @@ func (b *Builder) Summary(events []result.Event) result.Summary {
 		Version: result.Version, Scenario: b.run.Scenario, Started: b.run.Started,
 		DurationS: b.lastS, Interrupted: b.end != nil && b.end.Interrupted, Complete: b.end != nil,
 		Phases: []result.Phase{}, Outages: []result.Outage{}, Limits: []result.Limit{},
-		Nodes: b.nodes.summary(), Events: events, Client: b.client.summary(),
+		Nodes: b.nodes.summary(), Events: inOrder(events), Client: b.client.summary(),
+	}
+	if b.end != nil {
+		s.Audit, s.FailedSteps, s.NotRestored = b.end.Audit, b.end.FailedSteps, b.end.NotRestored
 	}
 	s.Client.Reason = b.bottleneck()
 	s.Client.Bottleneck = s.Client.Reason != ""
@@ -145,6 +149,13 @@ func (b *Builder) Summary(events []result.Event) result.Summary {
 	s.Limits, s.Verdict = judge(b.run.Limits, s)
 	s.Warnings = b.allWarnings(s)
 	return s
+}
+
+// inOrder sorts events by their time: the console's come late.
+func inOrder(events []result.Event) []result.Event {
+	out := slices.Clone(events)
+	slices.SortStableFunc(out, func(a, b result.Event) int { return cmp.Compare(a.AtS, b.AtS) })
+	return out
 }
 
 // bottleneck says in which phases the client was the limit, and why, or "".

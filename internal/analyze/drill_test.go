@@ -117,7 +117,7 @@ func stretched(t *testing.T, events ...result.Event) result.Summary {
 }
 
 func TestStretchesOfAFailover(t *testing.T) {
-	s := stretched(t, result.Event{AtS: 4.9, Kind: StepBegins}, result.Event{AtS: 6.5, Kind: NewPrimary}, result.Event{AtS: 15, Kind: StepRecovered})
+	s := stretched(t, result.Event{AtS: 4.9, Kind: result.StepBegins}, result.Event{AtS: 6.5, Kind: result.NewPrimary}, result.Event{AtS: 15, Kind: result.StepRecovered})
 	var got []string
 	for _, st := range s.Stretches {
 		got = append(got, st.Name)
@@ -142,8 +142,8 @@ func TestStretchesOfAFailover(t *testing.T) {
 }
 
 func TestStretchesOfSeveralSteps(t *testing.T) {
-	s := stretched(t, result.Event{AtS: 2, Kind: StepBegins}, result.Event{AtS: 4, Kind: StepRecovered}, result.Event{AtS: 4.5, Kind: NewPrimary},
-		result.Event{AtS: 8, Kind: StepBegins}, result.Event{AtS: 12, Kind: StepRecovered})
+	s := stretched(t, result.Event{AtS: 2, Kind: result.StepBegins}, result.Event{AtS: 4, Kind: result.StepRecovered}, result.Event{AtS: 4.5, Kind: result.NewPrimary},
+		result.Event{AtS: 8, Kind: result.StepBegins}, result.Event{AtS: 12, Kind: result.StepRecovered})
 	type named struct {
 		name     string
 		step     int
@@ -163,7 +163,7 @@ func TestStretchesOfSeveralSteps(t *testing.T) {
 }
 
 func TestAStepThatNeverRecoversLastsToTheEnd(t *testing.T) {
-	s := stretched(t, result.Event{AtS: 4.9, Kind: StepBegins}, result.Event{AtS: 6.5, Kind: NewPrimary})
+	s := stretched(t, result.Event{AtS: 4.9, Kind: result.StepBegins}, result.Event{AtS: 6.5, Kind: result.NewPrimary})
 	if n := len(s.Stretches); n != 2 || s.Stretches[1].Name != Alone || s.Stretches[1].ToS != 20 || s.Levels["set"].RestoredRPS != nil {
 		t.Errorf("%+v, levels %+v", s.Stretches, s.Levels)
 	}

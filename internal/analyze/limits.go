@@ -25,6 +25,7 @@ const (
 	metricErrors     = "errors"
 	metricUnsent     = "unsent"
 	metricRPS        = "rps"
+	metricLostWrites = "lost_writes"
 	MetricBottleneck = "client_bottleneck"
 )
 
@@ -54,6 +55,8 @@ func Wanted(l result.RunLimit) (name, want string) {
 	switch l.Metric {
 	case MetricBottleneck:
 		return l.Metric, "no"
+	case metricLostWrites:
+		return l.Metric, "<= " + format(l.Metric, l.Want)
 	case metricRPS:
 		return l.Op + "." + l.Metric, ">= " + format(l.Metric, l.Want)
 	default:
@@ -66,6 +69,9 @@ func judgeOne(l result.RunLimit, s result.Summary) result.Limit {
 	if l.Metric == MetricBottleneck {
 		return result.Limit{Name: name, Want: want, Got: yesNo(s.Client.Bottleneck), OK: !s.Client.Bottleneck}
 	}
+	if l.Metric == metricLostWrites {
+		return judgeLost(name, want, l.Want, s.Audit)
+	}
 	got := measured(l, s)
 	if math.IsNaN(got) { // no success: a latency limit is not met
 		return result.Limit{Name: name, Want: want, Got: "no success", OK: false}
@@ -75,6 +81,14 @@ func judgeOne(l result.RunLimit, s result.Summary) result.Limit {
 		ok = got >= l.Want
 	}
 	return result.Limit{Name: name, Want: want, Got: format(l.Metric, got), OK: ok}
+}
+
+// judgeLost: what was not read back may be lost.
+func judgeLost(name, want string, most float64, a *result.Audit) result.Limit {
+	if a == nil {
+		return result.Limit{Name: name, Want: want, Got: "not read back", OK: false}
+	}
+	return result.Limit{Name: name, Want: want, Got: strconv.FormatInt(a.Lost, 10), OK: float64(a.Lost) <= most}
 }
 
 func yesNo(b bool) string {
@@ -156,7 +170,7 @@ func longestOutage(op string, outages []result.Outage) float64 {
 
 func format(metric string, v float64) string {
 	switch metric {
-	case metricErrors, metricUnsent:
+	case metricErrors, metricUnsent, metricLostWrites:
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case metricRPS:
 		return fmt.Sprintf("%.1f/s", v)

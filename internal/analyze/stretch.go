@@ -10,13 +10,6 @@ import (
 	"github.com/rankbench/rankbench/internal/result"
 )
 
-// Kinds of events that mark what a drill does.
-const (
-	StepBegins    = "step_begins"
-	StepRecovered = "step_recovered" // done, and everything is healthy again
-	NewPrimary    = "new_primary"    // a shard has another primary
-)
-
 // Names of stretches. That of a step in which the primary changed is Alone: the
 // promoted primary bears the load without the node that is being replaced.
 const (
@@ -65,12 +58,12 @@ func NewStretches(s result.Summary) *Stretches {
 	name := Baseline
 	for _, e := range s.Events {
 		switch {
-		case e.Kind == StepBegins:
+		case e.Kind == result.StepBegins:
 			out.add(name, step*btoi(open), last, e.AtS)
 			step, open, name, last = step+1, true, During, e.AtS
-		case e.Kind == NewPrimary && open && name == During:
+		case e.Kind == result.NewPrimary && open && name == During:
 			name, last = Alone, outageEnd(s.Outages, last, e.AtS)
-		case e.Kind == StepRecovered && open:
+		case e.Kind == result.StepRecovered && open:
 			out.add(name, step, last, e.AtS)
 			open, name, last = false, Between, e.AtS
 		}

@@ -13,12 +13,13 @@ import (
 // Call is one call that changes something, for the audit log. With it, even when
 // it was read back from there, Confirm can look for traces of the call.
 type Call struct {
-	Name         string // TestFailover, IncreaseReplicaCount …
-	Group        string // "" for RebootCacheCluster, which names a node
-	RequestID    string // AWS's; "" if there was no answer
-	At, Answered time.Time
-	Parameters   map[string]string // by AWS's names
-	Err          string            // "" = AWS has accepted it
+	Name       string            `json:"name"`                 // TestFailover, IncreaseReplicaCount …
+	Group      string            `json:"group,omitempty"`      // "" for RebootCacheCluster, which names a node
+	RequestID  string            `json:"request_id,omitempty"` // AWS's; "" if there was no answer
+	At         time.Time         `json:"at"`
+	Answered   time.Time         `json:"answered,omitzero"`
+	Parameters map[string]string `json:"parameters"`      // by AWS's names
+	Err        string            `json:"error,omitempty"` // "" = AWS has accepted it, if it has answered
 }
 
 // The names of the calls.

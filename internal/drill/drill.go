@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rankbench/rankbench/internal/analyze"
 	"github.com/rankbench/rankbench/internal/result"
 )
 
@@ -92,7 +91,7 @@ func (d *Drill) waitFor(ctx context.Context, s Step) bool {
 
 // step runs one step and tells whether it has recovered.
 func (d *Drill) step(ctx context.Context, i int, s Step) bool {
-	d.tell(s.Name, analyze.StepBegins, "step %d begins", i+1)
+	d.tell(s.Name, result.StepBegins, "step %d begins", i+1)
 	d.started = append(d.started, s)
 	if err := s.Action.Start(ctx); err != nil {
 		d.fail(i, s, err)
@@ -102,7 +101,7 @@ func (d *Drill) step(ctx context.Context, i int, s Step) bool {
 	defer cancel()
 	switch err := s.Action.Settle(within); {
 	case err == nil:
-		d.tell(s.Name, analyze.StepRecovered, "step %d is done: everything is healthy again", i+1)
+		d.tell(s.Name, result.StepRecovered, "step %d is done: everything is healthy again", i+1)
 		return true
 	case ctx.Err() != nil:
 		d.tell(s.Name, "", "step %d was going on when the run was interrupted", i+1)

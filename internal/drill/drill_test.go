@@ -12,7 +12,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/rankbench/rankbench/internal/analyze"
 	"github.com/rankbench/rankbench/internal/drill"
 	"github.com/rankbench/rankbench/internal/result"
 )
@@ -102,7 +101,7 @@ func TestStepsRunAtTheirTimesAndAreRestoredBackwards(t *testing.T) {
 		t.Error(err)
 	}
 	b.expect("one starts", "one settles", "two starts", "two settles", "two is restored", "one is restored")
-	want := []string{"one " + analyze.StepBegins, "one " + analyze.StepRecovered, "two " + analyze.StepBegins, "two " + analyze.StepRecovered}
+	want := []string{"one " + result.StepBegins, "one " + result.StepRecovered, "two " + result.StepBegins, "two " + result.StepRecovered}
 	if got := b.kinds(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -9,14 +9,18 @@ import (
 	"github.com/rankbench/rankbench/internal/result"
 )
 
-// source is the source of every event of this package.
-const source = "node"
+// The sources of this package's events.
+const (
+	source    = "node"
+	sourceDNS = "dns" // of names that lead elsewhere
+)
 
 // changes turns rounds into events. It remembers each node as it last answered:
 // a primary that was down and is back as a replica changed its role.
 type changes struct {
 	begun bool // the first round tells where things stand, not a change
 	nodes map[string]*history
+	roles bool // whether role changes are told
 }
 
 // history is what is remembered of one node. A node is taken to have been up
@@ -28,7 +32,7 @@ type history struct {
 	last       result.NodeSample // as it last answered; RunID "" if it never has
 }
 
-func newChanges() *changes { return &changes{nodes: map[string]*history{}} }
+func newChanges(roles bool) *changes { return &changes{nodes: map[string]*history{}, roles: roles} }
 
 // since returns the differences to the round before, in the order of their time.
 func (c *changes) since(seen []sighting) []result.Event {
@@ -56,7 +60,7 @@ func (c *changes) node(s sighting, ids map[string]string) []result.Event {
 	messages = append(messages, h.membership(s, ids)...)
 	messages = append(messages, h.reachability(s)...)
 	if s.Up {
-		messages = append(messages, h.state(s.NodeSample, ids)...)
+		messages = append(messages, h.state(s.NodeSample, ids, c.roles)...)
 		h.last = s.NodeSample
 	}
 	return eventsOf(s.NodeSample, messages)
@@ -65,7 +69,11 @@ func (c *changes) node(s sighting, ids map[string]string) []result.Event {
 func eventsOf(s result.NodeSample, messages []string) []result.Event {
 	var events []result.Event
 	for _, m := range messages {
-		events = append(events, result.Event{AtS: s.AtS, Source: source, Subject: s.ID, Message: m})
+		e := result.Event{AtS: s.AtS, Source: source, Subject: s.ID, Message: m}
+		if m == becamePrimary {
+			e.Kind = result.NewPrimary
+		}
+		events = append(events, e)
 	}
 	return events
 }
@@ -100,7 +108,7 @@ func (h *history) reachability(s sighting) []string {
 }
 
 // state compares a node that answers with how it last answered.
-func (h *history) state(s result.NodeSample, ids map[string]string) []string {
+func (h *history) state(s result.NodeSample, ids map[string]string, roles bool) []string {
 	if h.last.RunID == "" {
 		return nil
 	}
@@ -111,8 +119,8 @@ func (h *history) state(s result.NodeSample, ids map[string]string) []string {
 	if s.Error != h.last.Error {
 		messages = append(messages, loadingText(s))
 	}
-	if s.Role != h.last.Role || s.PrimaryAddr != h.last.PrimaryAddr {
-		messages = append(messages, "became "+roleText(s, ids))
+	if roles && (s.Role != h.last.Role || s.PrimaryAddr != h.last.PrimaryAddr) {
+		messages = append(messages, becameText(s, ids))
 	}
 	return append(messages, h.link(s)...)
 }
@@ -140,6 +148,13 @@ func (h *history) link(s result.NodeSample) []string {
 		return nil
 	}
 	return []string{"replication link up after " + seconds(s.AtS-h.linkDownAt)}
+}
+
+// becamePrimary is becameText of a primary.
+const becamePrimary = "became primary"
+
+func becameText(s result.NodeSample, ids map[string]string) string {
+	return "became " + roleText(s, ids)
 }
 
 func roleText(s result.NodeSample, ids map[string]string) string {

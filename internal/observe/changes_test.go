@@ -53,7 +53,7 @@ func TestChangesBecomeEvents(t *testing.T) {
 		{"loading", [][]sighting{{primary(1)}, {loading}, {primary(3)}}, []string{"a: loading its data set", "a: has loaded its data set"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, got := newChanges(), []string(nil)
+			c, got := newChanges(true), []string(nil)
 			for _, round := range tt.rounds {
 				for _, e := range c.since(round) {
 					got = append(got, e.Subject+": "+e.Message)
@@ -67,7 +67,7 @@ func TestChangesBecomeEvents(t *testing.T) {
 }
 
 func TestEventsOfARoundAreInOrderOfTime(t *testing.T) {
-	c := newChanges()
+	c := newChanges(true)
 	c.since([]sighting{up(1, "a", "primary", "", "r1", ""), up(1, "b", "replica", "a:1", "r2", "up")})
 	events := c.since([]sighting{down(2.3, "a", "timeout"), up(2.1, "b", "replica", "a:1", "r2", "down")})
 	if len(events) != 2 || events[0].Subject != "b" || events[0].AtS != 2.1 || events[0].Source != "node" {

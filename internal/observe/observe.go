@@ -12,15 +12,22 @@
 //     however many addresses lead to it, with a replica's lag behind its primary.
 //  4. Watch compares each round with the one before and tells the differences
 //     as events (changes.go).
+//  5. The Probe (probe.go) looks at the topology in this way once a second, and
+//     asks each node 50 times a second for its role and for a canary: SET on a
+//     primary, GET on primaries and replicas (subject.go). Beside that it makes
+//     fresh connections through the endpoints (door.go). What was answered is
+//     counted in buckets of 10 ms (cells.go); who became what is told (roles.go).
 //
 // Commands used: HELLO, AUTH, ROLE, INFO, CLUSTER NODES. None of them touches a
-// key, so that the servers' counts of data commands are the load's alone.
+// key, so that the servers' counts of data commands are the load's alone. The
+// Probe uses SET, GET, READONLY, ASKING and PING, too, which no ranking does.
 package observe
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net"
 	"sync"
 	"time"
@@ -55,6 +62,8 @@ type Options struct {
 	Resolver    *net.Resolver            // asked for host names at each new connection; nil is the system's
 	Name        func(addr string) string // a node's id for an address; "" or nil = the address
 	Timeout     time.Duration            // per node and round; default 500 ms
+	// RolesByProbe: Watch leaves role changes to a Probe that runs beside it.
+	RolesByProbe bool
 }
 
 func (o Options) withDefaults() Options {
@@ -102,6 +111,13 @@ func (o *Observer) Close() error {
 		errs = append(errs, n.hangUp())
 	}
 	return errors.Join(errs...)
+}
+
+// aliases are the other addresses of nodes, to the one they are listed under.
+func (o *Observer) aliases() map[string]string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return maps.Clone(o.roster.alias)
 }
 
 func (o *Observer) round(ctx context.Context, now func() time.Duration) []sighting {

@@ -11,7 +11,7 @@ import (
 // hands each round to sample and then each change since the round before to
 // event, both from the caller's goroutine: role changes, nodes that became
 // unreachable or came back, replication links, restarts, nodes that joined or
-// left the topology. A round cut short by the end of ctx is not handed on. A
+// left the topology; role changes not with Options.RolesByProbe. A round cut short by the end of ctx is not handed on. A
 // node that hangs makes rounds as long as the timeout; ticks it misses are not
 // made up for.
 func (o *Observer) Watch(ctx context.Context, every time.Duration, now func() time.Duration,
@@ -19,7 +19,7 @@ func (o *Observer) Watch(ctx context.Context, every time.Duration, now func() ti
 ) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	changes := newChanges()
+	changes := newChanges(!o.opt.RolesByProbe)
 	for {
 		seen := o.round(ctx, now)
 		if over(ctx) {

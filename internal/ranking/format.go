@@ -2,6 +2,7 @@ package ranking
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -75,6 +76,39 @@ func (f Format) Append(buf []byte, id int64) []byte {
 	}
 	buf = strconv.AppendInt(buf, id, 10)
 	return append(buf, f.suffix...)
+}
+
+// Parse is the inverse of Append: the id of the member with this name; ok is
+// false where no id has it.
+func (f *Format) Parse(name string) (id int64, ok bool) {
+	n := len(name) - len(f.prefix) - len(f.suffix)
+	if n < max(f.width, 1) || name[:len(f.prefix)] != f.prefix || name[len(f.prefix)+n:] != f.suffix {
+		return 0, false
+	}
+	body := name[len(f.prefix) : len(f.prefix)+n]
+	if n == f.width && f.pad == '0' {
+		return parseDigits(body)
+	}
+	if n == f.width {
+		for len(body) > 1 && body[0] == ' ' {
+			body = body[1:]
+		}
+	}
+	if body[0] == '0' && len(body) > 1 {
+		return 0, false
+	}
+	return parseDigits(body)
+}
+
+func parseDigits(s string) (n int64, ok bool) {
+	for i := range len(s) {
+		d := s[i] - '0'
+		if d > 9 || n > math.MaxInt64/10 {
+			return 0, false
+		}
+		n = n*10 + int64(d)
+	}
+	return n, n >= 0 // one too large is negative
 }
 
 func digits(id int64) int {

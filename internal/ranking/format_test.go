@@ -26,6 +26,9 @@ func TestMembersAreWhatFmtWouldMake(t *testing.T) {
 				if got, want := string(f.Append([]byte("x"), id)), "x"+fmt.Sprintf(format, id); got != want {
 					t.Errorf("%d gives %q, want %q", id, got, want)
 				}
+				if got, ok := f.Parse(string(f.Append(nil, id))); !ok || got != id {
+					t.Errorf("%q is read as %d, %v, want %d", f.Append(nil, id), got, ok, id)
+				}
 			}
 		})
 	}
@@ -72,6 +75,44 @@ func FuzzMembersAreWhatFmtWouldMake(f *testing.F) {
 		}
 		if got, want := string(parsed.Append(nil, id)), fmt.Sprintf(format, id); got != want {
 			t.Errorf("%q of %d gives %q, want %q", format, id, got, want)
+		}
+	})
+}
+
+func TestNamesOfNoMemberAreRefused(t *testing.T) {
+	for _, tt := range []struct{ format, name string }{
+		{"%d", ""}, {"%d", "x"}, {"%d", "-1"}, {"%d", "+1"}, {"%d", "01"}, {"%d", " 1"}, {"%d", "1 "}, {"%d", "1x2"},
+		{"%d", "9223372036854775808"}, {"%d", "18446744073709551617"}, {"%d", "99999999999999999999"},
+		{"p%03d", "p1"}, {"p%03d", "p01"}, {"p%03d", "p0001"}, {"p%03d", "p0123"}, {"p%03d", "p 01"}, {"p%03d", "q001"}, {"p%03d", "p"},
+		{"p%3d", "p001"}, {"p%3d", "p   "}, {"p%3d", "p 1"}, {"p%3d", "p  01"}, {"p%3d", "p 01"}, {"p%3d", "p 1 "},
+		{"a%da", "a"}, {"a%da", "aa"}, {"a%db", "a1"}, {"a%db", "a1c"},
+	} {
+		f, err := ParseFormat(tt.format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id, ok := f.Parse(tt.name); ok {
+			t.Errorf("%q: %q is read as member %d", tt.format, tt.name, id)
+		}
+	}
+}
+
+func FuzzParseIsTheInverseOfAppend(f *testing.F) {
+	for i, format := range formats {
+		f.Add(format, int64(1)<<(i*4), "player:000000001")
+	}
+	f.Fuzz(func(t *testing.T, format string, id int64, name string) {
+		id &= math.MaxInt64
+		parsed, err := ParseFormat(format)
+		if err != nil {
+			return
+		}
+		made := string(parsed.Append(nil, id))
+		if got, ok := parsed.Parse(made); !ok || got != id {
+			t.Errorf("%q: %q is read as %d, %v, want %d", format, made, got, ok, id)
+		}
+		if got, ok := parsed.Parse(name); ok && string(parsed.Append(nil, got)) != name {
+			t.Errorf("%q: %q is read as %d, which is %q", format, name, got, parsed.Append(nil, got))
 		}
 	})
 }

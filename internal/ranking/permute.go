@@ -42,10 +42,28 @@ func (p Permutation) At(i uint64) uint64 {
 	}
 }
 
+// Of is the inverse of At: the i whose image is v, which must be below n.
+func (p Permutation) Of(v uint64) uint64 {
+	for {
+		v = p.onceBack(v)
+		if v < p.n {
+			return v
+		}
+	}
+}
+
 func (p Permutation) once(x uint64) uint64 {
 	l, r := x>>p.half, x&p.mask
 	for _, k := range p.keys {
 		l, r = r, l^(mix(r^k)&p.mask)
+	}
+	return l<<p.half | r
+}
+
+func (p Permutation) onceBack(x uint64) uint64 {
+	l, r := x>>p.half, x&p.mask
+	for i := len(p.keys) - 1; i >= 0; i-- {
+		l, r = r^(mix(l^p.keys[i])&p.mask), l
 	}
 	return l<<p.half | r
 }

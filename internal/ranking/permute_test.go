@@ -35,6 +35,9 @@ func checkBijection(t *testing.T, n, seed uint64) {
 			t.Fatalf("n=%d seed=%d: At(%d) is %d, which came before", n, seed, i, v)
 		}
 		seen[v] = true
+		if back := p.Of(v); back != i {
+			t.Fatalf("n=%d seed=%d: Of(At(%d)) is %d", n, seed, i, back)
+		}
 	}
 }
 

@@ -71,6 +71,16 @@ func New(s Spec) (*Ranking, error) {
 // AppendMember appends the name of the member with this id to buf.
 func (r *Ranking) AppendMember(buf []byte, id int64) []byte { return r.format.Append(buf, id) }
 
+// MemberID is the inverse of AppendMember; ok is false where the ranking has
+// no such member.
+func (r *Ranking) MemberID(member string) (id int64, ok bool) {
+	id, ok = r.format.Parse(member)
+	return id, ok && id < r.Members
+}
+
+// InitialScore returns the score that the member with this id is filled with.
+func (r *Ranking) InitialScore(id int64) float64 { return r.scoreAt(int64(r.perm.Of(uint64(id)))) }
+
 // At returns the id and the initial score of the member at a position
 // (0 … Members-1) of the ascending score order.
 func (r *Ranking) At(pos int64) (id int64, score float64) {

@@ -44,6 +44,25 @@ func TestScoresAreSpreadEvenly(t *testing.T) {
 	}
 }
 
+func TestMembersAreFoundByTheirNames(t *testing.T) {
+	r := newRanking(t, 12_345, 100)
+	for pos := range r.Members {
+		id, score := r.At(pos)
+		name := string(r.AppendMember(nil, id))
+		if got, ok := r.MemberID(name); !ok || got != id {
+			t.Fatalf("%q is member %d, %v, want %d", name, got, ok, id)
+		}
+		if got := r.InitialScore(id); got != score {
+			t.Fatalf("member %d is filled with %v, and At says %v", id, got, score)
+		}
+	}
+	for _, name := range []string{string(r.AppendMember(nil, r.Members)), "player:1", "somebody"} {
+		if id, ok := r.MemberID(name); ok {
+			t.Errorf("%q is member %d", name, id)
+		}
+	}
+}
+
 func TestScoresAreExactWhereTheProductOverflows(t *testing.T) {
 	r := newRanking(t, MaxMembers, MaxScoreSpread)
 	positions := []int64{0, 1, 2, 3, 1 << 11, 1 << 12, 1 << 31, MaxMembers / 2, MaxMembers - 2, MaxMembers - 1}

@@ -28,10 +28,14 @@ func Text(w io.Writer, s result.Summary) error {
 		phaseText(&b, p)
 	}
 	outagesText(&b, s.Outages)
-	eventsText(&b, s.Events)
+	if len(s.Stretches) == 0 {
+		eventsText(&b, s.Events)
+	}
+	stretchesText(&b, s.Stretches)
 	clientText(&b, s.Client)
 	limitsText(&b, s)
 	warningsText(&b, s.Warnings)
+	timelineText(&b, s)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -45,6 +49,14 @@ func title(b *strings.Builder, s result.Summary) {
 		b.WriteString(", killed")
 	}
 	b.WriteString("\n")
+}
+
+// stretchesText shows which node did what in each stretch of a drill.
+func stretchesText(b *strings.Builder, all []result.Stretch) {
+	for _, st := range all {
+		fmt.Fprintf(b, "\n%s, %.1f s to %.1f s\n", st.Name, st.FromS, st.ToS)
+		nodesText(b, st.Nodes)
+	}
 }
 
 func newTable(b *strings.Builder, header ...any) table.Writer {
@@ -128,7 +140,7 @@ func outagesText(b *strings.Builder, outages []result.Outage) {
 		if o.Open {
 			to = "not ended"
 		}
-		t.AppendRow(table.Row{o.Op, o.Phase, fmt.Sprintf("%.2f s", o.FromS), to, fmt.Sprintf("%.2f s", o.DurationS), charged(o)})
+		t.AppendRow(table.Row{o.Op, o.Phase, fmt.Sprintf("%.2f s", o.FromS), to, parts(o), charged(o)})
 	}
 	t.Render()
 }

@@ -80,6 +80,7 @@ type Interval struct {
 	Phase int            `json:"phase"`
 	Cells []Cell         `json:"cells,omitempty"`
 	Nodes []NodeSample   `json:"nodes,omitempty"`
+	Probe []ProbeCell    `json:"probe,omitempty"` // by an independent client, beside the load
 	Self  *SelfSample    `json:"self,omitempty"`
 	Mark  *PhaseBoundary `json:"mark,omitempty"`
 	End   *RunEnd        `json:"end,omitempty"` // on the last line
@@ -89,6 +90,10 @@ type Interval struct {
 type RunEnd struct {
 	Interrupted bool     `json:"interrupted"`
 	Warnings    []string `json:"warnings,omitempty"` // found out during the run
+	// FailedSteps and NotRestored are what went wrong with a drill's steps, a message each.
+	FailedSteps []string `json:"failed_steps,omitempty"`
+	NotRestored []string `json:"not_restored,omitempty"`
+	Audit       *Audit   `json:"audit,omitempty"`
 }
 
 // PhaseBoundary says that a phase begins or has ended at ToS.
@@ -134,6 +139,18 @@ type Cell struct {
 type Failure struct {
 	N  uint64      `json:"n"`
 	At [][2]uint64 `json:"at"` // pairs of 10 ms bucket (of the time they were due) and count
+}
+
+// ProbeCell is what became of one kind of question that the independent probe
+// asked in the interval. Asked = the sum of OKAt + all Errors. A write or read
+// is asked only of nodes that say the slot is theirs.
+type ProbeCell struct {
+	// Name: write (SET on a primary), read (GET on a replica), read_primary (GET on a primary); of fresh
+	// connections: connect_primary and connect_reader through these endpoints, connect through any other.
+	Name   string            `json:"name"`
+	OKAt   Series            `json:"ok_at"` // by bucket of the time of the answer
+	Asked  uint64            `json:"asked"`
+	Errors map[string]uint64 `json:"errors,omitempty"` // by class
 }
 
 // Series is a run of counts by 10 ms bucket.
@@ -214,4 +231,12 @@ type Event struct {
 	Source  string  `json:"source"` // rankbench, node, elasticache …
 	Subject string  `json:"subject"`
 	Message string  `json:"message"`
+	Kind    string  `json:"kind,omitempty"` // what it marks, for programs; most mark nothing
 }
+
+// Kinds of events.
+const (
+	StepBegins    = "step_begins"
+	StepRecovered = "step_recovered" // it is done, and everything is healthy again
+	NewPrimary    = "new_primary"    // a shard has another primary
+)

@@ -18,6 +18,10 @@ type Summary struct {
 	Levels         map[string]Level `json:"levels,omitempty"`
 	Stretches      []Stretch        `json:"stretches,omitempty"`
 
+	Audit       *Audit   `json:"audit,omitempty"`
+	FailedSteps []string `json:"failed_steps,omitempty"`
+	NotRestored []string `json:"not_restored,omitempty"`
+
 	Nodes    []Node   `json:"nodes"`
 	Client   Client   `json:"client"`
 	Events   []Event  `json:"events"`

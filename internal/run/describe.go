@@ -22,6 +22,9 @@ type Description struct {
 	Target   string             `json:"target,omitempty"`   // "" where none is given
 	Phases   []DescribedPhase   `json:"phases"`
 	EndS     float64            `json:"end_s"`
+	Steps    []DescribedStep    `json:"steps,omitempty"` // of the drill
+	Repeat   int                `json:"repeat,omitempty"`
+	Audit    bool               `json:"audit"`
 	Limits   []DescribedLimit   `json:"limits,omitempty"`
 }
 
@@ -47,6 +50,12 @@ type DescribedPhase struct {
 	How     map[string]string `json:"how"`
 }
 
+// DescribedStep is a step of a drill.
+type DescribedStep struct {
+	When string `json:"when"` // an offset, or after what
+	What string `json:"what"`
+}
+
 // DescribedLimit is a bound.
 type DescribedLimit struct {
 	Name string `json:"name"`
@@ -64,6 +73,10 @@ func Describe(o Options) (Description, error) {
 		Scenario: sc.Name, About: strings.TrimSpace(sc.About), Seed: sc.Seed,
 		Ranking: DescribedRanking{sc.Ranking.Key, sc.Ranking.Members, sc.Ranking.ScoreSpread, sc.Ranking.MemberFormat},
 		Phases:  describePhases(sc, pl), EndS: planned(pl).Seconds(),
+	}
+	d.Audit = sc.Audit
+	if sc.Drill != nil {
+		d.Steps, d.Repeat = describeSteps(sc.Drill), sc.Drill.Repeat
 	}
 	if t := sc.Topology; t != nil {
 		d.Topology = &DescribedTopology{t.Shards, t.Replicas}
@@ -92,6 +105,43 @@ func describePhases(sc *scenario.Scenario, pl *plan.Plan) []DescribedPhase {
 	return out
 }
 
+func describeSteps(d *scenario.Drill) []DescribedStep {
+	var out []DescribedStep
+	for _, s := range d.Steps {
+		when := s.At.String()
+		if s.After != "" {
+			when = "then"
+			if s.Delay > 0 {
+				when += " +" + s.Delay.String()
+			}
+		}
+		out = append(out, DescribedStep{when, describeStep(s)})
+	}
+	return out
+}
+
+// describeStep is "decrease_replicas of 0001 to 1, restored at the end".
+func describeStep(s scenario.Step) string {
+	text := s.Kind
+	if s.NodeGroup != "" {
+		text += " of " + s.NodeGroup
+	}
+	switch {
+	case len(s.Nodes) > 0:
+		text += " " + strings.Join(s.Nodes, ", ")
+	case s.Role != "":
+		text += " the " + s.Role
+	case s.Kind == scenario.Wait:
+		text += " " + s.For.String()
+	case s.Kind != scenario.TestFailover:
+		text += fmt.Sprintf(" to %d", s.Count)
+	}
+	if s.Restore {
+		text += ", restored at the end"
+	}
+	return text
+}
+
 func describeJob(j plan.Job) string {
 	if j.Rate > 0 {
 		return fmt.Sprintf("%g/s by %d workers, patience %s", j.Rate, j.Workers, j.Patience)
@@ -117,6 +167,15 @@ func (d Description) Text(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, "%8s  end\n", ofSeconds(d.EndS))
+	for _, s := range d.Steps {
+		fmt.Fprintf(&b, "%8s  step: %s\n", s.When, s.What)
+	}
+	if d.Repeat > 1 {
+		fmt.Fprintf(&b, "the whole %d times\n", d.Repeat)
+	}
+	if d.Audit {
+		b.WriteString("acknowledged writes are read back at the end\n")
+	}
 	for _, l := range d.Limits {
 		fmt.Fprintf(&b, "limit %s %s\n", l.Name, l.Want)
 	}

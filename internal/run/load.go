@@ -30,6 +30,7 @@ type Options struct {
 	Interval time.Duration            // of the lines on the screen
 	Populate bool                     // fill the ranking first where it is not right
 	Metrics  string                   // address for Prometheus; "" for none
+	AWS      *AWS                     // the scenario's steps are done to this group; nil: its load only
 	Versions map[string]string        // rankbench, go, go-redis
 
 	Lines io.Writer // a line for each operation and interval
@@ -73,7 +74,7 @@ func Load(ctx context.Context, o Options) (result.Summary, string, error) {
 		return result.Summary{}, "", err
 	}
 	interrupted := s.run(ctx)
-	failed := s.close(interrupted)
+	failed := s.close(ctx, interrupted)
 	sum, err := report.Summarize(o.Out)
 	if err != nil {
 		return sum, o.Out, errors.Join(failed, err)
@@ -174,10 +175,7 @@ func writes(sc *scenario.Scenario) bool {
 // fillRanking uses a client of its own: filling wants patience, not the
 // timeouts under which the load is to run.
 func fillRanking(ctx context.Context, o Options, pl *plan.Plan, force bool) (populate.Report, error) {
-	cfg := *o.Config
-	cfg.Client = config.Client{Profile: config.Tuned, ReadFrom: config.Primary,
-		Options: map[string]string{"read_timeout": "30s", "write_timeout": "30s"}}
-	client, err := target.Open(&cfg, o.Scenario.Ranking.Key, target.Need{Workers: populate.DefaultConnections + 2})
+	client, err := target.Open(patient(o.Config), o.Scenario.Ranking.Key, target.Need{Workers: populate.DefaultConnections + 2})
 	if err != nil {
 		return populate.Report{}, err
 	}
@@ -192,6 +190,14 @@ func fillRanking(ctx context.Context, o Options, pl *plan.Plan, force bool) (pop
 	})
 }
 
+// patient is a config with the timeouts of who would rather wait than fail.
+func patient(c *config.Config) *config.Config {
+	cfg := *c
+	cfg.Client = config.Client{Profile: config.Tuned, ReadFrom: config.Primary,
+		Options: map[string]string{"read_timeout": "30s", "write_timeout": "30s"}}
+	return &cfg
+}
+
 // describe is run.json.
 func describe(o Options, server target.Server, driver map[string]any, host result.Host, started time.Time) result.Run {
 	versions := map[string]string{"server": server.Version}
@@ -200,7 +206,7 @@ func describe(o Options, server target.Server, driver map[string]any, host resul
 	}
 	t := o.Config.Target
 	return result.Run{
-		Version: result.Version, Command: "load", Scenario: o.Scenario.Name, Source: o.Scenario.Source,
+		Version: result.Version, Command: command(o), Scenario: o.Scenario.Name, Source: o.Scenario.Source,
 		Config: map[string]any{
 			"target": map[string]any{
 				"mode": t.Mode, "addresses": t.Addresses, "primary": t.Primary, "reader": t.Reader, "resolver": t.Resolver,
@@ -216,6 +222,13 @@ func describe(o Options, server target.Server, driver map[string]any, host resul
 		Clock: "offsets from started on the monotonic clock", IntervalS: cutEvery.Seconds(),
 		OutageThresholdS: o.Scenario.OutageThreshold.Seconds(), Warnings: server.Warnings,
 	}
+}
+
+func command(o Options) string {
+	if o.AWS != nil {
+		return "drill"
+	}
+	return "load"
 }
 
 func phasesOf(sc *scenario.Scenario) []result.RunPhase {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"io"
 	"slices"
 	"time"
 
@@ -29,6 +30,7 @@ type phaseRun struct {
 	lastCut  time.Duration
 	window   analyze.Window
 	printed  time.Duration // end of the last lines on the screen
+	gaps     map[string]*gap
 }
 
 // runPhase runs one phase: a line with all counters before the first
@@ -38,7 +40,7 @@ func (s *session) runPhase(ctx context.Context, index int, ph plan.Phase) {
 	from := s.now()
 	p := &phaseRun{
 		session: s, index: index, phase: ph, from: from, measured: from + ph.Warmup,
-		recorder: measure.NewRecorder(from + ph.Warmup), lastCut: from, printed: from,
+		recorder: measure.NewRecorder(from + ph.Warmup), lastCut: from, printed: from, gaps: map[string]*gap{},
 	}
 	p.boundary(nodes, result.PhaseBoundary{
 		Begin: true, MeasuredFromS: p.measured.Seconds(), MeasuredToS: (from + ph.End()).Seconds(),
@@ -59,7 +61,7 @@ func (p *phaseRun) drive(ctx context.Context) (claimed load.Claimed, to time.Dur
 	engine := *p.engine
 	engine.Worker = func(j plan.Job, _ int) (load.Target, load.Recorder) {
 		workers++
-		return p.client.Worker(workers), p.recorder.Worker(j.Kind, j.Rate > 0, p.from)
+		return p.audited(p.client.Worker(workers)), p.recorder.Worker(j.Kind, j.Rate > 0, p.from)
 	}
 	interrupted := make(chan time.Duration, 1)
 	unhook := context.AfterFunc(ctx, func() { interrupted <- p.now() })
@@ -138,13 +140,16 @@ func (p *phaseRun) cut() {
 	cells, slip, err := p.recorder.Cut(now)
 	self := p.selfSample(now, slip)
 	iv := result.Interval{
-		FromS: p.lastCut.Seconds(), ToS: now.Seconds(), Phase: p.index, Cells: cells, Nodes: p.takeNodes(), Self: &self,
+		FromS: p.lastCut.Seconds(), ToS: now.Seconds(), Phase: p.index, Cells: cells, Nodes: p.takeNodes(), Self: &self, Probe: p.takeProbe(),
 	}
 	p.lastCut = now
 	p.write(iv)
 	p.keep(err)
 	for _, c := range cells {
 		p.keep(p.window.Add(c))
+	}
+	if p.drilling != nil {
+		p.tellOutages(now, cells)
 	}
 }
 
@@ -207,7 +212,8 @@ func (p *phaseRun) flushLines(to time.Duration, warm bool) {
 			ops[j.Kind.String()] = result.OpSummary{}
 		}
 	}
-	p.lines <- report.Period{Wall: p.start.Add(to), Phase: p.phase.Name, Warmup: warm, Seconds: length, Ops: ops}
+	period := report.Period{Wall: p.start.Add(to), Phase: p.phase.Name, Warmup: warm, Seconds: length, Ops: ops}
+	p.lines <- func(w io.Writer) error { return report.Lines(w, period) }
 }
 
 func claimedByName(ph plan.Phase, c load.Claimed) map[string]uint64 {

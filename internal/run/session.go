@@ -5,12 +5,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/rankbench/rankbench/internal/audit"
 	"github.com/rankbench/rankbench/internal/config"
 	"github.com/rankbench/rankbench/internal/expose"
 	"github.com/rankbench/rankbench/internal/fail"
@@ -33,20 +35,25 @@ type session struct {
 	sampler  *self.Sampler
 	metrics  net.Listener     // nil without --metrics-addr
 	exporter *expose.Exporter // likewise
+	drilling *drilling        // nil without steps
+	probe    *observe.Probe   // likewise
+	ledger   *audit.Ledger    // nil where Sets are not audited
 	folder   *result.Folder
 	start    time.Time // offset 0
 	engine   *load.Engine
 
 	mu     sync.Mutex          // guards nodes and the folder's events
 	nodes  []result.NodeSample // newest, not yet written
-	failed error               // first failure to write
+	newest []result.NodeSample
+	failed error // first failure to write
 
 	pauses  self.Pauses
-	lines   chan report.Period // to be printed
-	printed chan struct{}      // closed when all are
+	lines   chan func(io.Writer) error // to be printed
+	printed chan struct{}              // closed when all are
 
 	background sync.WaitGroup
 	stop       context.CancelFunc // of the background
+	endConsole func()             // a drill's
 }
 
 // open takes the address for Prometheus, and then does all that begins a run: an
@@ -76,6 +83,12 @@ func begin(ctx context.Context, o Options, pl *plan.Plan, metrics net.Listener) 
 	for _, w := range server.Warnings {
 		o.Notes.Note("warning: %s", w)
 	}
+	var d *drilling
+	if o.AWS != nil {
+		if d, err = preflight(ctx, o, server); err != nil {
+			return nil, err
+		}
+	}
 	if o.Populate {
 		warning, err := fillNoted(ctx, o, pl)
 		if err != nil {
@@ -87,7 +100,7 @@ func begin(ctx context.Context, o Options, pl *plan.Plan, metrics net.Listener) 
 	if err != nil {
 		return nil, err
 	}
-	s := &session{o: o, plan: pl, client: client, metrics: metrics}
+	s := &session{o: o, plan: pl, client: client, metrics: metrics, drilling: d}
 	if err := s.prepare(ctx, server); err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
@@ -123,30 +136,40 @@ func (s *session) prepare(ctx context.Context, server target.Server) error {
 	if s.observer, err = newObserver(s.o); err != nil {
 		return err
 	}
+	if err := s.prepareDrill(ctx); err != nil {
+		return err
+	}
 	s.start = time.Now()
 	s.engine = &load.Engine{Start: s.start, Classify: target.Classify}
 	run := describe(s.o, server, s.client.Effective(), self.Host(), s.start)
 	if s.folder, err = result.Create(s.o.Out, run); err != nil {
 		return err
 	}
-	s.startBackground()
-	return nil
+	return s.startBackground()
 }
 
 func newObserver(o Options) (*observe.Observer, error) {
-	t := o.Config.Target
-	secret, err := t.Secret()
+	opt, err := observeOptions(o)
 	if err != nil {
 		return nil, err
 	}
+	return observe.New(opt), nil
+}
+
+func observeOptions(o Options) (observe.Options, error) {
+	t := o.Config.Target
+	secret, err := t.Secret()
+	if err != nil {
+		return observe.Options{}, err
+	}
 	var tc *tls.Config
 	if tc, err = target.TLSConfig(t.TLS); err != nil {
-		return nil, err
+		return observe.Options{}, err
 	}
-	return observe.New(observe.Options{
+	return observe.Options{
 		Seeds: seeds(t), Cluster: t.Mode == config.Cluster, Username: t.Username, Password: secret, TLS: tc, Name: o.NodeName,
-		Resolver: target.Resolver(t.Resolver),
-	}), nil
+		Resolver: target.Resolver(t.Resolver), RolesByProbe: o.AWS != nil,
+	}, nil
 }
 
 func seeds(t config.Target) []string {
@@ -175,9 +198,9 @@ func needOf(pl *plan.Plan) target.Need {
 	return n
 }
 
-// startBackground starts what runs beside the load: the observer, and the
-// endpoint for Prometheus.
-func (s *session) startBackground() {
+// startBackground starts what runs beside the load: the observer, the endpoint for
+// Prometheus, and a drill's probe and steps.
+func (s *session) startBackground() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	if s.metrics != nil {
@@ -185,8 +208,12 @@ func (s *session) startBackground() {
 	}
 	s.background.Go(func() { s.observer.Watch(ctx, cutEvery, s.now, s.keepNodes, s.event) })
 	s.background.Go(func() { s.pauses.Watch(ctx, s.now) })
-	s.lines, s.printed = make(chan report.Period, waitingLines), make(chan struct{})
+	s.lines, s.printed = make(chan func(io.Writer) error, waitingLines), make(chan struct{})
 	go s.print()
+	if s.probe != nil {
+		s.background.Go(func() { s.probe.Run(ctx, s.now, s.event) })
+	}
+	return nil
 }
 
 // waitingLines is how many intervals may wait for a screen that has been
@@ -197,8 +224,8 @@ const waitingLines = 1000
 // not take them must not keep the intervals from the disk.
 func (s *session) print() {
 	defer close(s.printed)
-	for p := range s.lines {
-		s.keep(report.Lines(s.o.Lines, p))
+	for line := range s.lines {
+		s.keep(line(s.o.Lines))
 	}
 }
 
@@ -220,7 +247,14 @@ func (s *session) now() time.Duration { return time.Since(s.start) }
 func (s *session) keepNodes(nodes []result.NodeSample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.nodes = nodes
+	s.nodes, s.newest = nodes, nodes
+}
+
+// newestNodes are the newest samples, also those that are written already.
+func (s *session) newestNodes() []result.NodeSample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.newest
 }
 
 // takeNodes returns the newest samples, once, with the driver's counters added.
@@ -254,6 +288,9 @@ func (s *session) withDriver(nodes []result.NodeSample) []result.NodeSample {
 }
 
 func (s *session) event(e result.Event) {
+	if s.drilling != nil {
+		s.lines <- report.EventEntry(e, s.o.AWS.Group).Line
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keepError(s.folder.Event(e))
@@ -276,6 +313,7 @@ func (s *session) keep(err error) {
 
 // run runs the phases in sequence, and says whether it was interrupted.
 func (s *session) run(ctx context.Context) (interrupted bool) {
+	s.startSteps(ctx)
 	for i, ph := range s.plan.Phases {
 		if ctx.Err() != nil {
 			break
@@ -286,14 +324,21 @@ func (s *session) run(ctx context.Context) (interrupted bool) {
 }
 
 // close ends the background, writes the last line and closes everything.
-func (s *session) close(interrupted bool) error {
+func (s *session) close(ctx context.Context, interrupted bool) error {
+	end := &result.RunEnd{Interrupted: interrupted}
+	s.endDrill(ctx, end)
+	s.readBack(ctx, end)
 	s.stop()
 	s.background.Wait()
 	close(s.lines)
 	<-s.printed
 	now := s.now().Seconds()
-	s.write(result.Interval{FromS: now, ToS: now, Phase: -1, End: &result.RunEnd{Interrupted: interrupted}})
-	return errors.Join(s.failed, s.folder.Close(), s.observer.Close(), s.client.Close())
+	s.write(result.Interval{FromS: now, ToS: now, Phase: -1, Probe: s.takeProbe(), End: end})
+	err := errors.Join(s.failed, s.folder.Close(), s.observer.Close(), s.client.Close())
+	if s.probe != nil {
+		err = errors.Join(err, s.probe.Close())
+	}
+	return err
 }
 
 // write appends a line to the intervals, and shows it to Prometheus.

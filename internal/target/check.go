@@ -28,6 +28,7 @@ type Server struct {
 	Version  string // such as "redis 7.0.15" or "valkey 8.1.0"
 	Shards   int
 	Replicas int // of the shard that holds the key
+	Slot     int // of the key; -1 without cluster mode
 	// Upstream is the primary's address where the address given, of a server
 	// that is not clustered, is a replica's: it cannot be written to. Else "".
 	Upstream string
@@ -57,7 +58,7 @@ func Check(ctx context.Context, cfg *config.Config, key string) (Server, error) 
 		return Server{}, err
 	}
 	defer rdb.Close()
-	s := Server{Addr: rdb.Options().Addr, Version: version(info)}
+	s := Server{Addr: rdb.Options().Addr, Version: version(info), Slot: -1}
 	if err := checkMode(cfg.Target.Mode, s.Addr, info); err != nil {
 		return s, err
 	}

@@ -55,6 +55,7 @@ func (s *Server) readSlots(ctx context.Context, rdb *redis.Client, key string) e
 	if err != nil {
 		return err
 	}
+	s.Slot = int(slot)
 	primaries := map[string]bool{}
 	for _, r := range slots {
 		if len(r.Nodes) == 0 {

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rankbench/rankbench/internal/result"
+)
+
+// Entry is a line of the timeline.
+type Entry struct {
+	AtS    float64 // NaN: a line without a time
+	Source string  // aws, node, dns, load, drill; "" for levels
+	Text   string
+}
+
+// sourceNames are shorter than those of events.
+var sourceNames = map[string]string{"elasticache": "aws", "rankbench": "drill"}
+
+// EventEntry is the line of an event.
+func EventEntry(e result.Event, group string) Entry {
+	source := e.Source
+	if short, ok := sourceNames[source]; ok {
+		source = short
+	}
+	text := e.Message
+	if e.Subject != "" && e.Subject != group {
+		text = e.Subject + "  " + text
+	}
+	return Entry{AtS: e.AtS, Source: source, Text: text}
+}
+
+// Line writes a line, with its time as minutes and seconds.
+func (e Entry) Line(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%8s  %-8s  %s\n", clock(e.AtS), e.Source, e.Text)
+	return err
+}
+
+// clock is "2:07.1", an hour later "1:02:07.1".
+func clock(s float64) string {
+	tenths := int64(s*10 + 0.5)
+	minutes, rest := tenths/600, tenths%600
+	if minutes < 60 {
+		return fmt.Sprintf("%d:%02d.%d", minutes, rest/10, rest%10)
+	}
+	return fmt.Sprintf("%d:%02d:%02d.%d", minutes/60, minutes%60, rest/10, rest%10)
+}
+
+// timeline is all that happened, in the order of time.
+func timeline(s result.Summary) []Entry {
+	var out []Entry
+	group := groupOf(s)
+	for _, e := range s.Events {
+		out = append(out, EventEntry(e, group))
+	}
+	for _, o := range s.Outages {
+		out = append(out, outageEntries(o)...)
+	}
+	for _, st := range s.Stretches {
+		out = append(out, Entry{AtS: st.FromS, Source: st.Name, Text: rates(st)})
+	}
+	slices.SortStableFunc(out, func(a, b Entry) int { return cmp.Compare(a.AtS, b.AtS) })
+	return out
+}
+
+// groupOf is the subject of the call of a failover, or the like: the group itself.
+func groupOf(s result.Summary) string {
+	for _, e := range s.Events {
+		if e.Source == "elasticache" && !strings.ContainsAny(e.Subject, "0123456789") {
+			return e.Subject
+		}
+	}
+	return ""
+}
+
+func outageEntries(o result.Outage) []Entry {
+	first := "no success any more"
+	if len(o.Errors) > 0 {
+		first += " (" + classes(o.Errors) + ")"
+	}
+	entries := []Entry{{AtS: o.FromS, Source: "load", Text: o.Op + ": " + first}}
+	if o.Open {
+		return entries
+	}
+	return append(entries, Entry{AtS: o.ToS, Source: "load", Text: fmt.Sprintf("%s: recovered   outage %s", o.Op, parts(o))})
+}
+
+// parts is "2.91 s = service 2.68 s + client 0.23 s".
+func parts(o result.Outage) string {
+	text := fmt.Sprintf("%.2f s", o.DurationS)
+	if o.ServiceS == nil || o.ClientS == nil {
+		return text
+	}
+	text += fmt.Sprintf(" = service %.2f s + client %.2f s", *o.ServiceS, *o.ClientS)
+	if o.PausedS > 0 {
+		text += fmt.Sprintf(" + rankbench itself %.2f s", o.PausedS)
+	}
+	return text
+}
+
+// rates is "set 21,812 rps   get 8,304 rps".
+func rates(st result.Stretch) string {
+	order := map[string]int{"set": 0, "get": 1, "find": 2, "find_by_order": 3}
+	var out []string
+	for _, op := range slices.SortedFunc(maps.Keys(st.Ops), func(a, b string) int { return order[a] - order[b] }) {
+		out = append(out, fmt.Sprintf("%s %s rps", op, grouped(int64(st.Ops[op].RPS+0.5))))
+	}
+	return strings.Join(out, "   ")
+}
+
+// grouped is 1,203,455.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// timelineText prints the timeline of a drill, the audit, and the verdict.
+func timelineText(b *strings.Builder, s result.Summary) {
+	if len(s.Stretches) == 0 && s.Audit == nil {
+		return
+	}
+	b.WriteString("\n")
+	for _, e := range timeline(s) {
+		_ = e.Line(b) // a strings.Builder takes everything
+	}
+	if a := s.Audit; a != nil {
+		fmt.Fprintf(b, "%8s  %-8s  %s\n", "", "audit", auditText(*a))
+	}
+	for _, f := range s.FailedSteps {
+		fmt.Fprintf(b, "%8s  %-8s  FAILED %s\n", "", "drill", f)
+	}
+	for _, f := range s.NotRestored {
+		fmt.Fprintf(b, "%8s  %-8s  NOT RESTORED %s\n", "", "drill", f)
+	}
+	if len(s.Limits) > 0 {
+		fmt.Fprintf(b, "%8s  %-8s  %s\n", "", "verdict", verdict(s))
+	}
+}
+
+func auditText(a result.Audit) string {
+	lost := grouped(a.Lost) + " lost"
+	if a.Lost > 0 {
+		lost += fmt.Sprintf(" (within %.2f s)", a.LostWindowS)
+	}
+	text := fmt.Sprintf("%s acknowledged, %s, %s indeterminate, %s ghosts", grouped(int64(a.Acknowledged)), lost, grouped(int64(a.Indeterminate)), grouped(a.Ghosts))
+	for _, more := range []struct {
+		n    uint64
+		what string
+	}{{a.MissingReads, "reads found nothing"}, {a.StaleReads, "reads were stale"}, {uint64(a.Changed), "members were changed by others"}} {
+		if more.n > 0 {
+			text += fmt.Sprintf(", %s %s", grouped(int64(more.n)), more.what)
+		}
+	}
+	return text
+}
+
+// verdict is "PASS   set.outage 2.91s <= 90s · lost_writes 212 <= 100000".
+func verdict(s result.Summary) string {
+	var limits []string
+	for _, l := range s.Limits {
+		text := fmt.Sprintf("%s %s %s", l.Name, l.Got, l.Want)
+		if !l.OK {
+			text += " NOT MET"
+		}
+		limits = append(limits, text)
+	}
+	return strings.ToUpper(s.Verdict) + "   " + strings.Join(limits, " · ")
+}
