@@ -93,7 +93,32 @@ func runLoad(cmd *cobra.Command, o loadOptions, path string) (err error) {
 	} else if sc.Drill != nil {
 		notes.Note("the steps of this scenario's drill are left out: `rankbench drill` runs them")
 	}
+	if o.drill && sc.Drill.Repeat > 1 {
+		return repeatAndPrint(ctx, ro, o.output)
+	}
 	return loadAndPrint(ctx, ro, o.output)
+}
+
+// repeatAndPrint prints each run's summary and then what all have in common; as
+// JSON, the latter alone.
+func repeatAndPrint(ctx context.Context, ro run.Options, o output) error {
+	r, folder, failed := run.Repeat(ctx, ro, func(s result.Summary, folder string) {
+		if o == outputText {
+			failed := printSummary(s, o)
+			fmt.Fprintf(os.Stderr, "results: %s\n", folder)
+			if failed != nil {
+				fmt.Fprintf(os.Stderr, "warning: %v\n", failed)
+			}
+		}
+	})
+	var err error
+	if o == outputJSON {
+		err = result.EncodeJSON(os.Stdout, r)
+	} else {
+		err = report.RepeatsText(os.Stdout, r)
+	}
+	fmt.Fprintf(os.Stderr, "series: %s\n", folder)
+	return errors.Join(err, failed)
 }
 
 // linesTo: with -o json the lines are progress, not the product.

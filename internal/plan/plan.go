@@ -55,14 +55,19 @@ type Job struct {
 }
 
 // Build plans the scenario.
-func Build(sc *scenario.Scenario) (*Plan, error) {
+func Build(sc *scenario.Scenario) (*Plan, error) { return BuildRepeat(sc, 0) }
+
+// BuildRepeat plans a further run of a scenario on the same ranking, counted from
+// 0. Its operations are others: what a run of the same ones has left would be
+// taken for what this one has done.
+func BuildRepeat(sc *scenario.Scenario, repeat int) (*Plan, error) {
 	r, err := ranking.New(sc.Ranking)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", sc.Name, err)
 	}
 	p := &Plan{Ranking: r}
 	for i, ph := range sc.Phases {
-		phase, err := buildPhase(sc, r, i, ph)
+		phase, err := buildPhase(sc, r, i+repeat*len(sc.Phases), ph)
 		if err != nil {
 			return nil, fmt.Errorf("plan %s: phase %s: %w", sc.Name, ph.Name, err)
 		}
@@ -91,8 +96,9 @@ func buildPhase(sc *scenario.Scenario, r *ranking.Ranking, index int, ph scenari
 	return out, nil
 }
 
-// jobSeed gives every job of a scenario a stream of its own, so that Set and
-// Get of one phase, or Set of two phases, do not touch the same members in the same order.
+// jobSeed gives every job of a scenario a stream of its own (phases are counted on
+// through its repeats), so that Set and Get of one phase, or Set of two, do not
+// touch the same members in the same order.
 func jobSeed(seed uint64, phase int, k ranking.Kind) uint64 {
 	s := ranking.NewStream(seed, uint64(phase)*ranking.NumKinds+uint64(k))
 	return s.Uint64()

@@ -257,3 +257,26 @@ func TestSourceAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestARepeatSendsOtherOperations(t *testing.T) {
+	first := build(t, twoPhases())
+	second, err := BuildRepeat(twoPhases(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := 0
+	var a, b ranking.Op
+	for n := range uint64(1000) {
+		first.Phases[0].Jobs[0].Source.Op(n, &a)
+		second.Phases[0].Jobs[0].Source.Op(n, &b)
+		if a.Member == b.Member {
+			same++
+		}
+	}
+	if same > 100 {
+		t.Errorf("%d of 1000 members are the same", same)
+	}
+	if len(second.Phases) != len(first.Phases) || second.Phases[0].End() != first.Phases[0].End() {
+		t.Error("the phases differ")
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
+
 	"github.com/rankbench/rankbench/internal/result"
 )
 
@@ -173,4 +175,26 @@ func verdict(s result.Summary) string {
 		limits = append(limits, text)
 	}
 	return strings.ToUpper(s.Verdict) + "   " + strings.Join(limits, " · ")
+}
+
+// RepeatsText prints what the runs of a repeated drill have in common.
+func RepeatsText(w io.Writer, r result.Repeats) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s: %d of %d runs\n", r.Scenario, len(r.Runs), r.Want)
+	t := newTable(&b, "figure", "unit", "mean", "least", "most", "of")
+	rightFrom(t, 3, 6)
+	for _, f := range r.Figures {
+		t.AppendRow(table.Row{f.Name, f.Unit, figure(f.Mean), figure(f.Min), figure(f.Max), len(f.Values)})
+	}
+	t.Render()
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// figure is a value to four significant digits, whole ones in full.
+func figure(v float64) string {
+	if v >= 1000 {
+		return grouped(int64(v + 0.5))
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rankbench/rankbench/internal/analyze"
@@ -30,6 +31,7 @@ type Options struct {
 	Interval time.Duration            // of the lines on the screen
 	Populate bool                     // fill the ranking first where it is not right
 	Metrics  string                   // address for Prometheus; "" for none
+	Repeat   int                      // which run of a series it is, from 0
 	AWS      *AWS                     // the scenario's steps are done to this group; nil: its load only
 	Versions map[string]string        // rankbench, go, go-redis
 
@@ -58,7 +60,7 @@ func DefaultOut(scenario string, now time.Time) string {
 // the results could not be written to the end (a full disk), there is an error
 // and the summary of what was.
 func Load(ctx context.Context, o Options) (result.Summary, string, error) {
-	pl, err := plan.Build(o.Scenario)
+	pl, err := plan.BuildRepeat(o.Scenario, o.Repeat)
 	if err != nil {
 		return result.Summary{}, "", err
 	}
@@ -103,6 +105,9 @@ func planned(pl *plan.Plan) time.Duration {
 // Verdict is the error that stands for what a summary says, or nil: it carries
 // the exit code.
 func Verdict(s result.Summary) error {
+	if n := len(s.NotRestored); n > 0 {
+		return fail.WithCode(fmt.Errorf("%d steps could not be restored: %s", n, strings.Join(s.NotRestored, "; ")), fail.CodeNotRestored)
+	}
 	if s.Interrupted {
 		return fail.WithCode(fmt.Errorf("interrupted after %.1f s; what was seen is in the results", s.DurationS), fail.CodeInterrupted)
 	}
@@ -116,6 +121,8 @@ func Verdict(s result.Summary) error {
 		}
 	}
 	switch {
+	case missed == 0 && len(s.FailedSteps) > 0:
+		return fmt.Errorf("%d steps failed: %s", len(s.FailedSteps), strings.Join(s.FailedSteps, "; "))
 	case missed == 0:
 		return nil
 	case code == fail.CodeBottleneck && missed == 1:
