@@ -11,8 +11,8 @@ TESTFLAGS      ?=
 help: ## show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: redis ## a local ElastiCache, a ranking of 1,000,000 members, the four operations for a minute
-	$(GO) run ./cmd/rankbench load scenarios/demo.yaml --local
+demo: redis ## a local ElastiCache, a ranking of 1,000,000 members, the four operations for a minute, a failover in its middle
+	$(GO) run ./cmd/rankbench drill scenarios/demo.yaml --local
 
 test: redis python ## everything, with the race detector, against real servers
 	$(GO) test -race -timeout 15m $(TESTFLAGS) ./...
