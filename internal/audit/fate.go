@@ -71,14 +71,16 @@ func (w *worker) attempts() (failed []error, known bool) {
 // It was not where nothing was sent (no connection, no name, no handshake) and
 // where the server refuses a command before it runs it.
 func (w *worker) mayHaveApplied(err error) bool {
+	if op := new(net.OpError); errors.As(err, &op) && op.Op == "dial" {
+		return false // refused, or not answered in time
+	}
 	switch w.classify(err) {
 	case load.ReadOnly, load.Moved, load.ClusterDown, load.Loading, load.Auth, load.OOM, load.PoolTimeout, load.DNS, load.TLS:
 		return false
 	case load.Refused:
 		// A host that becomes unreachable breaks connections, too, with a
 		// command on its way.
-		var op *net.OpError
-		return errors.As(err, &op) && op.Op != "dial"
+		return errors.As(err, new(*net.OpError))
 	default:
 		return true
 	}

@@ -18,6 +18,9 @@ type backend interface {
 	readPipeline() redis.Pipeliner
 	// retries says whether the driver would try again after an error.
 	retries() bool
+	// transparent says whether the hooks see every attempt: a client's own
+	// retries are made behind its hooks.
+	transparent() bool
 	// failed is told of every failed operation.
 	failed(ctx context.Context)
 	stats() *redis.PoolStats
@@ -59,6 +62,9 @@ func (b *clusterBackend) readPipeline() redis.Pipeliner { return b.client.Pipeli
 
 func (b *clusterBackend) retries() bool { return b.client.Options().MaxRedirects > 0 }
 
+// transparent: the nodes' clients try once, unless max_retries says otherwise.
+func (b *clusterBackend) transparent() bool { return b.client.Options().MaxRetries <= 0 }
+
 // failed asks for the topology after an error: by itself the driver does so
 // only after MOVED and READONLY, so that a dead primary is noticed at the next
 // periodic reload (go-redis issue 3979). It is asynchronous and rate-limited
@@ -91,6 +97,7 @@ func (b *endpointBackend) read(ctx context.Context, cmd redis.Cmder) error {
 func (b *endpointBackend) pin(context.Context) (pinned, error) { return b.reader, nil }
 func (b *endpointBackend) readPipeline() redis.Pipeliner       { return b.reader.Pipeline() }
 func (b *endpointBackend) retries() bool                       { return false } // the client retries by itself
+func (b *endpointBackend) transparent() bool                   { return b.writer.Options().MaxRetries <= 0 }
 func (b *endpointBackend) failed(context.Context)              {}
 
 func (b *endpointBackend) stats() *redis.PoolStats {

@@ -13,10 +13,12 @@ import (
 
 // opContext is the context of one worker's operations. It reaches the hooks of
 // the node that serves a command unchanged, so that they know a ranking
-// command of the load from the driver's own commands, and whose counters to
-// use; one for each worker, reused, so that it costs no allocation.
+// command of the load from the driver's own commands, whose counters to use,
+// and where to note what became of it; one for each worker, reused, so that it
+// costs no allocation.
 type opContext struct {
 	context.Context
+	attempts
 	stripe int
 }
 
@@ -90,7 +92,11 @@ func (h nodeHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
 		if o, ok := ctx.(*opContext); ok && ofRanking(cmd) {
-			h.count(o, 1, failed(err))
+			errs := failed(err)
+			h.count(o, 1, errs)
+			if errs > 0 {
+				o.failed = append(o.failed, err)
+			}
 		}
 		return err
 	}
@@ -100,8 +106,11 @@ func (h nodeHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
 		if o, ok := ctx.(*opContext); ok {
-			attempts, errs := tallyPipeline(cmds, err)
-			h.count(o, attempts, errs)
+			n, errs := tallyPipeline(cmds, err)
+			h.count(o, n, errs)
+			if err != nil && n > 0 { // a handshake's has none of the load's commands
+				o.redirected(cmds, err)
+			}
 		}
 		return err
 	}

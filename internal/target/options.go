@@ -98,6 +98,9 @@ func setField(f reflect.Value, value string) error {
 		if err != nil {
 			return fmt.Errorf("%q is not a whole number", value)
 		}
+		if n < -1 { // with max_redirects: -2 the driver would send nothing, and say that all went well
+			return fmt.Errorf("%s is below -1, which means none", value)
+		}
 		f.SetInt(n)
 	}
 	return nil

@@ -104,7 +104,7 @@ func TestOptionsThatTheConfigHasWordsForAreNotSettable(t *testing.T) {
 
 func TestWrongValuesOfOptionsAreRefused(t *testing.T) {
 	for _, tc := range []struct{ name, value string }{
-		{"pool_size", "many"}, {"pool_size", ""}, {"pool_size", "1.5"}, {"pool_size", "3000000000"}, {"pool_size", "10s"},
+		{"pool_size", "many"}, {"max_redirects", "-2"}, {"pool_size", ""}, {"pool_size", "1.5"}, {"pool_size", "3000000000"}, {"pool_size", "10s"},
 		{"pool_fifo", "yes please"}, {"pool_fifo", ""},
 		{"read_timeout", "5"}, {"read_timeout", "-3s"}, {"read_timeout", "soon"}, {"read_timeout", ""}, {"read_timeout", "-3"},
 	} {

@@ -9,7 +9,8 @@
 //     (profile.go, options.go), with a hook on every node that counts what the
 //     driver does there (hook.go).
 //  3. Worker runs operations with commands that are used again (worker.go,
-//     find.go); Classify names their errors (class.go).
+//     find.go); Classify names their errors (class.go); Attempts are those of
+//     the driver that failed on the way (attempts.go).
 //  4. Store is what populate needs of the server (store.go).
 package target
 

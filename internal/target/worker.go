@@ -55,6 +55,7 @@ func (w *Worker) Do(ctx context.Context, op *ranking.Op) (ranking.Reply, error) 
 	if w.ctx.Context != ctx {
 		w.ctx.Context = ctx
 	}
+	w.ctx.begin(op.Kind)
 	reply, err := w.run(op)
 	if err != nil {
 		w.backend.failed(w.ctx)
