@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -28,6 +31,7 @@ import (
 	"github.com/rankbench/rankbench/internal/local/clustertest"
 	"github.com/rankbench/rankbench/internal/local/state"
 	"github.com/rankbench/rankbench/internal/result"
+	"github.com/rankbench/rankbench/internal/scenario"
 )
 
 func TestMain(m *testing.M) {
@@ -60,6 +64,10 @@ func TestScripts(t *testing.T) {
 			"killowner": killOwner,
 			"filling":   filling,
 			"call":      call,
+			"drilled":   drilled,
+			"reduced":   reduced,
+			"elsewhere": elsewhere,
+			"eachfile":  eachFile,
 			"noservers": func(ts *testscript.TestScript, _ bool, _ []string) { noServers(ts) },
 		},
 	})
@@ -167,6 +175,170 @@ func accounted(ts *testscript.TestScript, neg bool, args []string) {
 				ts.Fatalf("%s %s: due %d, ok + errors + unsent is %d", p.Name, op, o.Due, sum)
 			}
 		}
+	}
+}
+
+// drilled FILE: it is the summary of a drill with a failover, complete: every
+// outage is divided into service and client, every operation has its levels, and
+// acknowledged Sets were read back.
+func drilled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: drilled FILE")
+	}
+	s := readSummary(ts, args[0])
+	if len(s.Outages) == 0 || len(s.ServiceOutages) == 0 {
+		ts.Fatalf("%d outages, %d of the service: a failover has both", len(s.Outages), len(s.ServiceOutages))
+	}
+	for _, o := range s.Outages {
+		if o.ServiceS == nil || o.ClientS == nil {
+			ts.Fatalf("outage of %s at %.2f s is not divided", o.Op, o.FromS)
+		}
+		if sum := *o.ServiceS + *o.ClientS + o.PausedS; math.Abs(sum-o.DurationS) > 0.02 {
+			ts.Fatalf("outage of %s: its parts are %.2f s, all of it %.2f s", o.Op, sum, o.DurationS)
+		}
+	}
+	sets := uint64(0)
+	for _, p := range s.Phases {
+		sets += p.Ops["set"].OK + p.WarmupOps["set"].OK
+		for op := range p.Ops {
+			if l := s.Levels[op]; l.BaselineRPS == nil || l.DegradedRPS == nil || l.RestoredRPS == nil {
+				ts.Fatalf("%s has not all levels: %+v", op, l)
+			}
+		}
+	}
+	stretches := ""
+	for _, st := range s.Stretches {
+		stretches += st.Name + " "
+	}
+	if stretches != "baseline alone restored " {
+		ts.Fatalf("stretches: %s", stretches)
+	}
+	if s.Audit == nil || s.Audit.Acknowledged != sets || s.Audit.Checked == 0 {
+		ts.Fatalf("%d sets were acknowledged, the audit is %+v", sets, s.Audit)
+	}
+}
+
+func readSummary(ts *testscript.TestScript, file string) (s result.Summary) {
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &s))
+	return s
+}
+
+// refusedStep are scenarios whose step ElastiCache is to refuse.
+var refusedStep = map[string]string{"remove-primary.yaml": "refused: .* deletion of one or more masters"}
+
+// reduced SHARE OF runs every OF-th file of scenarios/, from the SHARE-th on,
+// with --local and at reduced size: whatever else the folder comes to hold is run.
+func reduced(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: reduced SHARE OF")
+	}
+	share, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	of, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	for i, path := range scenarioFiles(ts) {
+		if i%of == share {
+			runReduced(ts, path)
+		}
+	}
+}
+
+func scenarioFiles(ts *testscript.TestScript) []string {
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("SCENARIOS"), "*.yaml"))
+	ts.Check(err)
+	if len(files) < 30 {
+		ts.Fatalf("%d scenarios in %s", len(files), ts.Getenv("SCENARIOS"))
+	}
+	return files
+}
+
+func runReduced(ts *testscript.TestScript, path string) {
+	sc, err := scenario.Read(path, scenario.Overrides{})
+	ts.Check(err)
+	name := filepath.Base(path)
+	out := filepath.Join(ts.Getenv("WORK"), "out-"+name)
+	command, want := "load", refusedStep[name]
+	if sc.Drill != nil {
+		command = "drill"
+	}
+	err = ts.Exec("rankbench", append([]string{command, path, "--local", "--out", out}, smaller(sc)...)...)
+	if err != nil && want == "" {
+		ts.Fatalf("%s: %v", name, err)
+	}
+	accounted(ts, false, []string{out + "/summary.json"})
+	s := readSummary(ts, out+"/summary.json")
+	if failed := strings.Join(s.FailedSteps, " "); failed != "" && want == "" || !regexp.MustCompile(want).MatchString(failed) {
+		ts.Fatalf("%s: steps that failed: %q", name, failed)
+	}
+	if len(s.NotRestored) > 0 || s.Verdict == "fail" || (s.Audit != nil) != sc.Audit {
+		ts.Fatalf("%s: not restored %v, verdict %s %+v, audit %+v", name, s.NotRestored, s.Verdict, s.Limits, s.Audit)
+	}
+}
+
+// smaller overrides a scenario such that it takes seconds.
+func smaller(sc *scenario.Scenario) []string {
+	length := "1s"
+	set := []string{"ranking.members=2000", "ranking.score_spread=100"}
+	if sc.Drill != nil {
+		length = "3s"
+		set = append(set, "drill.steps.0.at=1s", "drill.settle=50s", "drill.repeat=1", "drill.cooldown=0s")
+	}
+	for i, p := range sc.Phases {
+		set = append(set, fmt.Sprintf("phases.%d.warmup=0s", i))
+		for _, l := range p.Ops {
+			size := "workers=2"
+			if l.Rate > 0 {
+				size = "rate=50"
+			}
+			set = append(set, fmt.Sprintf("phases.%d.ops.%s.%s", i, l.Kind, size))
+		}
+	}
+	args := []string{"--duration", length}
+	for _, s := range set {
+		args = append(args, "--set", s)
+	}
+	return args
+}
+
+// eachfile COMMAND… runs a command with each file of scenarios/ as its last
+// argument; it must succeed.
+func eachFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: eachfile COMMAND…")
+	}
+	for _, path := range scenarioFiles(ts) {
+		if err := ts.Exec(args[0], append(args[1:], path)...); err != nil {
+			ts.Fatalf("%s: %v", path, err)
+		}
+	}
+}
+
+// elsewhere makes the folder's local ElastiCache look like one that is not on
+// loopback: http://*.elsewhere.test leads to it, by a proxy. Nothing leaves this
+// host: no name is looked up, and whatever else is asked for the proxy refuses.
+func elsewhere(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: elsewhere")
+	}
+	s, err := state.Read(ts.MkAbs("."))
+	ts.Check(err)
+	api, err := url.Parse(s.API)
+	ts.Check(err)
+	forward := httputil.NewSingleHostReverseProxy(api)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodConnect || !strings.HasSuffix(r.URL.Hostname(), ".elsewhere.test") {
+			http.Error(w, "not from here", http.StatusForbidden)
+			return
+		}
+		r.URL.Scheme, r.URL.Host, r.Host = "", "", api.Host
+		forward.ServeHTTP(w, r)
+	}))
+	ts.Defer(proxy.Close)
+	for name, value := range map[string]string{
+		"HTTP_PROXY": proxy.URL, "HTTPS_PROXY": proxy.URL, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_ENDPOINT_URL": "http://aws.elsewhere.test", "AWS_REGION": s.Region,
+	} {
+		ts.Setenv(name, value)
 	}
 }
 

@@ -7,7 +7,8 @@
 //     cluster that is not healthy, or not meant.
 //  2. New makes the action of a step. Start asks for it, once; Settle watches
 //     until it is done; Restore puts back what Start changed.
-//  3. Console reads the events of ElastiCache meanwhile, and tells each once.
+//  3. Console reads the events of ElastiCache meanwhile, and tells each once; Names
+//     learns which addresses are whose, where nothing else tells.
 //
 // An operation is done when the console says so, the group and all its members
 // are available, and the nodes themselves agree: never by a status alone, which
@@ -16,6 +17,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +45,8 @@ type Env struct {
 	Pid     func(id string) int           // of a local node's process, 0 where it has none; nil where targets are not local
 	Note    func(format string, a ...any) // of the step, for the timeline
 	Every   time.Duration                 // between two looks at AWS
+	Late    time.Duration                 // how late an event may be; 0 = some minutes
+	Undo    time.Duration                 // how long Restore may take; 0 = 45 minutes
 }
 
 // New makes the action of a step.
@@ -58,7 +62,7 @@ func New(s scenario.Step, e Env) (Action, error) {
 	case scenario.Reboot:
 		return &reboot{base: b}, nil
 	case scenario.Wait:
-		return &wait{length: s.For}, nil
+		return &wait{base: b}, nil
 	case scenario.Kill, scenario.Hang, scenario.Resume:
 		if e.Pid == nil {
 			return nil, fmt.Errorf("%s: only the nodes of a local ElastiCache have processes here", s.Kind)
@@ -72,42 +76,74 @@ func New(s scenario.Step, e Env) (Action, error) {
 type base struct {
 	Env
 	step scenario.Step
+	calm lull // since when all is well but for an event
 }
 
 // Restore is that of actions which change nothing for good.
-func (base) Restore(context.Context) error { return nil }
+func (*base) Restore(context.Context) error { return nil }
 
-// poll looks until check is content, which is nil or an error that says what is
-// still missing. Of an error of AWS that is not going to pass, retry tells.
-func (e Env) poll(ctx context.Context, check func(context.Context) error) error {
-	tick := time.NewTicker(e.Every)
-	defer tick.Stop()
-	for {
-		err := check(ctx)
-		var lasting *aws.Error
-		if err == nil || errors.As(err, &lasting) && !lasting.Transient() {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
-		case <-tick.C:
-		}
+const (
+	// eventsLate is how long after everything is healthy an event is waited for
+	// before it counts as one that will not come.
+	eventsLate = 2 * time.Minute
+	// confirmWithin is how long traces of a call are looked for.
+	confirmWithin = 3 * time.Minute
+	// undoWithin is longer than anything that field reports tell of took.
+	undoWithin = 45 * time.Minute
+	// answerWithin is for a call that changes something: above the limits that
+	// package aws has for a connection and for an answer.
+	answerWithin = 90 * time.Second
+)
+
+// patience wants an event, and does without it once all has been well for long.
+func (b *base) patience(said bool, what string) error {
+	switch {
+	case said:
+		return nil
+	case b.calm.lasts(cmp.Or(b.Late, eventsLate)):
+		b.Note("no event has told %s; everything is healthy all the same", what)
+		return nil
 	}
+	return errors.New("no event has told " + what)
 }
 
-// call makes a call that changes something. Where it is not known whether AWS has
-// received it, traces of it are looked for; it is never repeated.
+// undo bounds a Restore, whose context has no end of its own.
+func (b *base) undo(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, cmp.Or(b.Undo, undoWithin))
+}
+
+// call makes a call that changes something. An interrupt keeps it from being sent,
+// but does not cut its answer off: that would make a doubt of it. Where it is not
+// known whether AWS has received it, traces of it are looked for; it is never
+// repeated.
 func (e Env) call(ctx context.Context, do func(context.Context) (aws.Call, error)) (aws.Call, error) {
-	call, err := do(ctx)
-	var unclear *aws.Ambiguous
-	if !errors.As(err, &unclear) {
+	if err := ctx.Err(); err != nil {
+		return aws.Call{}, fmt.Errorf("nothing was asked for: %w", err)
+	}
+	sent, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+	defer cancel()
+	call, err := do(sent)
+	if !doubtful(err) {
 		return call, err
 	}
 	e.Note("%v; looking for traces of it", err)
-	ctx, cancel := context.WithTimeout(ctx, confirmWithin)
+	if none := e.confirm(ctx, call); none != nil {
+		return call, fmt.Errorf("%w; %w", err, none)
+	}
+	e.Note("%s has happened", call.Name)
+	return call, nil
+}
+
+func doubtful(err error) bool {
+	var unclear *aws.Ambiguous
+	return errors.As(err, &unclear)
+}
+
+// confirm looks for traces of a call for as long as AWS's events may be late.
+func (e Env) confirm(ctx context.Context, call aws.Call) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Late, confirmWithin))
 	defer cancel()
-	confirmed := e.poll(ctx, func(ctx context.Context) error {
+	return e.poll(ctx, func(ctx context.Context) error {
 		switch happened, err := e.AWS.Confirm(ctx, call); {
 		case err != nil:
 			return err
@@ -116,11 +152,31 @@ func (e Env) call(ctx context.Context, do func(context.Context) (aws.Call, error
 		}
 		return nil
 	})
-	if confirmed != nil {
-		return call, errors.Join(err, confirmed)
-	}
-	return call, nil
 }
 
-// confirmWithin is how late AWS's events are waited for.
-const confirmWithin = 3 * time.Minute
+// busy is the code of a refusal because something goes on already.
+const busy = "InvalidReplicationGroupState"
+
+// whenHealthy waits until everything is healthy, and then makes the call that next
+// chooses; nil is none. A call that is refused because something goes on all the
+// same, which a status need not show, is made again later: it has done nothing.
+func (e Env) whenHealthy(ctx context.Context, next func(aws.Group) func(context.Context) (aws.Call, error)) error {
+	return e.poll(ctx, func(ctx context.Context) error {
+		g, err := e.healthy(ctx)
+		if err != nil {
+			return err
+		}
+		do := next(g)
+		if do == nil {
+			return nil
+		}
+		_, err = e.call(ctx, do)
+		switch {
+		case err == nil:
+			return nil
+		case aws.Code(err) == busy && !doubtful(err):
+			return errors.New(err.Error()) // not the code, of which poll would say that it lasts
+		}
+		return final{err}
+	})
+}

@@ -13,8 +13,8 @@ import (
 // Source is that of the console's events.
 const Source = "elasticache"
 
-// overlap is how far back each look at the events reaches: new ones may show up
-// late, and before ones that were seen already.
+// overlap is how far back beyond the last look that worked each look at the events
+// reaches: new ones may show up late, and before ones that were seen already.
 const overlap = 5 * time.Minute
 
 // Entry is an event and what it means.
@@ -32,6 +32,8 @@ type Console struct {
 	tell   func(result.Event)
 	note   func(format string, a ...any)
 
+	read time.Time // up to when, by our clock, all was read
+
 	mu   sync.Mutex
 	seen []Entry
 }
@@ -39,7 +41,8 @@ type Console struct {
 // NewConsole makes a console that has read nothing yet. offset is a time of AWS as seconds since the run's
 // start; tell is called once for each event, note when AWS cannot be asked.
 func NewConsole(c *aws.Client, g aws.Group, offset func(time.Time) float64, tell func(result.Event), note func(string, ...any)) *Console {
-	return &Console{client: c, group: g, from: time.Now(), offset: offset, tell: tell, note: note}
+	now := time.Now()
+	return &Console{client: c, group: g, from: now, read: now, offset: offset, tell: tell, note: note}
 }
 
 // Prime reads what has happened before, and tells nothing of it.
@@ -56,7 +59,9 @@ func (c *Console) Run(ctx context.Context, every time.Duration) {
 		case ctx.Err() != nil:
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 			defer cancel()
-			_ = c.look(last, false)
+			if err := c.look(last, false); err != nil {
+				c.note("the last events cannot be read: %v", err)
+			}
 			return
 		case err != nil && !failing:
 			c.note("the events cannot be read: %v; trying again", err)
@@ -74,20 +79,30 @@ func (c *Console) Run(ctx context.Context, every time.Duration) {
 // lastLook bounds the look after the end.
 const lastLook = 5 * time.Second
 
+// look reads what is new since the last time that worked. What happened before the
+// beginning is not told, however late it shows up.
 func (c *Console) look(ctx context.Context, quiet bool) error {
-	skew, within, _ := c.client.Skew()
-	began := c.from.Add(skew - within - overlap)
-	from := time.Now().Add(skew - overlap)
-	if from.Before(began) {
-		from = began
+	began := time.Now()
+	skew, _, _ := c.client.Skew()
+	events, err := c.client.Events(ctx, c.read.Add(skew-overlap), time.Time{})
+	if err != nil {
+		return err
 	}
-	events, err := c.client.Events(ctx, from, time.Time{})
+	c.read = began
+	first := c.first(c.from)
 	for _, e := range events {
-		if c.group.Owns(e) && c.enter(e) && !quiet {
+		if c.group.Owns(e) && c.enter(e) && !quiet && !e.At.Before(first) {
 			c.tell(result.Event{AtS: c.offset(e.At), Source: Source, Subject: e.Subject, Message: e.Message})
 		}
 	}
-	return err
+	return nil
+}
+
+// first is the earliest time that an event at our time t may have. Events are cut
+// to the millisecond.
+func (c *Console) first(t time.Time) time.Time {
+	skew, within, _ := c.client.Skew()
+	return t.Add(skew - within - time.Millisecond)
 }
 
 // enter remembers an event, and tells whether it is new.
@@ -101,15 +116,27 @@ func (c *Console) enter(e aws.Event) bool {
 	return true
 }
 
-// Since lists the events from a time of our clock on, in the order in which they
-// were seen.
-func (c *Console) Since(t time.Time) []Entry {
-	skew, within, _ := c.client.Skew()
-	from := t.Add(skew - within - time.Millisecond)
+// Mark is a moment in what the console shows.
+type Mark struct {
+	at   time.Time // by our clock
+	seen int       // events until then
+}
+
+// Mark is now. What AWS's clock says of an event is not known to better than half
+// a second at first; but what is seen already is from before.
+func (c *Console) Mark() Mark {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Mark{time.Now(), len(c.seen)}
+}
+
+// Since lists the events from m on, in the order in which they were seen.
+func (c *Console) Since(m Mark) []Entry {
+	from := c.first(m.at)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []Entry
-	for _, s := range c.seen {
+	for _, s := range c.seen[m.seen:] {
 		if !s.Event.At.Before(from) {
 			out = append(out, s)
 		}
@@ -117,7 +144,7 @@ func (c *Console) Since(t time.Time) []Entry {
 	return out
 }
 
-// Has tells whether there is an event from t on that means what is wanted.
-func (c *Console) Has(t time.Time, wanted func(aws.Fact) bool) bool {
-	return slices.ContainsFunc(c.Since(t), func(s Entry) bool { return wanted(s.Fact) })
+// Has tells whether there is an event from m on that means what is wanted.
+func (c *Console) Has(m Mark, wanted func(aws.Fact) bool) bool {
+	return slices.ContainsFunc(c.Since(m), func(s Entry) bool { return wanted(s.Fact) })
 }

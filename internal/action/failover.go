@@ -1,26 +1,22 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/rankbench/rankbench/internal/aws"
 )
-
-// eventsLate is how long after everything is healthy an event is waited for
-// before it counts as one that will not come.
-const eventsLate = 2 * time.Minute
 
 // failover is TestFailover.
 type failover struct {
 	base
 	old     string   // the primary that is taken down; "" where nobody says which it is
 	members []string // of its shard
-	called  time.Time
-	healthy time.Time // since when all is well but for the event
+	called  Mark
 }
 
 func (f *failover) Start(ctx context.Context) error {
@@ -33,15 +29,29 @@ func (f *failover) Start(ctx context.Context) error {
 		return err
 	}
 	f.members = members(s)
-	switch ids := f.withRole(s, primary); {
-	case len(ids) == 1:
-		f.old = ids[0]
-	case f.Nodes != nil:
-		return fmt.Errorf("node group %s has %d primaries; it is not healthy", s.ID, len(ids))
+	if f.old, err = f.primaryOf(ctx, s); err != nil {
+		return err
 	}
-	call, err := f.call(ctx, func(ctx context.Context) (aws.Call, error) { return f.AWS.TestFailover(ctx, g.ID, s.ID) })
-	f.called = call.At
+	f.called = f.Console.Mark()
+	_, err = f.call(ctx, func(ctx context.Context) (aws.Call, error) { return f.AWS.TestFailover(ctx, g.ID, s.ID) })
 	return err
+}
+
+// primaryOf is the primary of a shard. With cluster mode enabled ElastiCache does
+// not say which it is: "" where the nodes are not asked.
+func (e Env) primaryOf(ctx context.Context, s aws.Shard) (id string, err error) {
+	if e.Nodes == nil {
+		return strings.Join(e.withRole(s, primary), ""), nil
+	}
+	err = soon(ctx, func() error {
+		ids := e.withRole(s, primary)
+		if len(ids) != 1 {
+			return fmt.Errorf("node group %s has %d primaries; it is not healthy", s.ID, len(ids))
+		}
+		id = ids[0]
+		return nil
+	})
+	return id, err
 }
 
 func (f *failover) Settle(ctx context.Context) error { return f.poll(ctx, f.settled) }
@@ -50,14 +60,29 @@ func (f *failover) settled(ctx context.Context) error {
 	said := f.Console.Has(f.called, func(x aws.Fact) bool {
 		return x.Kind == aws.RecoveryFinished && (x.Node == f.old || f.old == "" && slices.Contains(f.members, x.Node))
 	})
-	if _, err := f.Env.healthy(ctx); err != nil {
-		f.healthy = time.Time{}
+	g, err := f.healthy(ctx)
+	if err == nil {
+		err = f.succeeded(g, said)
+	}
+	if err != nil {
+		f.calm.end()
 		return err
 	}
-	if n := f.byID()[f.old]; f.Nodes != nil && n.Role != replica {
-		return fmt.Errorf("%s is still the primary", f.old)
+	return f.patience(said, "of the end of the recovery of "+cmp.Or(f.old, "a node"))
+}
+
+// succeeded wants another primary in the place of the old one. Where nobody says
+// who that is, only the event tells a failover that is over from one that has not begun.
+func (f *failover) succeeded(g aws.Group, said bool) error {
+	if f.old == "" && !said {
+		return errors.New("no event has told of the end of a recovery, and the nodes are not asked")
 	}
-	return f.patience(said, "the end of the recovery of "+f.old)
+	for _, s := range g.Shards {
+		if slices.Contains(f.withRole(s, primary), f.old) {
+			return fmt.Errorf("%s is still the primary", f.old)
+		}
+	}
+	return nil
 }
 
 func members(s aws.Shard) []string {
@@ -66,18 +91,4 @@ func members(s aws.Shard) []string {
 		ids = append(ids, m.ID)
 	}
 	return ids
-}
-
-// patience wants the event, and does without it once all has been well for long.
-func (f *failover) patience(said bool, what string) error {
-	switch {
-	case said:
-		return nil
-	case f.healthy.IsZero():
-		f.healthy = time.Now()
-	case time.Since(f.healthy) > eventsLate:
-		f.Note("no event has told of %s; the nodes say that it is over", what)
-		return nil
-	}
-	return errors.New("no event has told of " + what)
 }

@@ -61,7 +61,9 @@ func (e Env) byID() map[string]result.NodeSample {
 		return said
 	}
 	for _, n := range e.Nodes() {
-		said[n.ID] = n
+		if !said[n.ID].Up { // a node that was replaced is still asked at its old address, too
+			said[n.ID] = n
+		}
 	}
 	return said
 }
@@ -111,21 +113,32 @@ func (e Env) withRole(s aws.Shard, role string) []string {
 
 // node chooses the node that a step means: the one it names, or the first with
 // its role in its node group.
-func (b base) node(g aws.Group) (string, error) {
+func (b *base) node(ctx context.Context, g aws.Group) (id string, err error) {
 	if len(b.step.Nodes) > 0 {
-		id := b.step.Nodes[0]
-		if !slices.ContainsFunc(g.Members(), func(m aws.Member) bool { return m.ID == id }) {
-			return "", fmt.Errorf("replication group %s has no node %s", g.ID, id)
-		}
-		return id, nil
+		return b.step.Nodes[0], known(g, b.step.Nodes[:1])
 	}
 	s, err := b.shard(g, b.step.NodeGroup)
 	if err != nil {
 		return "", err
 	}
-	ids := b.withRole(s, b.step.Role)
-	if len(ids) == 0 {
-		return "", fmt.Errorf("no node of node group %s says that it is a %s", s.ID, b.step.Role)
+	err = soon(ctx, func() error {
+		ids := b.withRole(s, b.step.Role)
+		if len(ids) == 0 {
+			return fmt.Errorf("no node of node group %s says that it is a %s", s.ID, b.step.Role)
+		}
+		id = ids[0]
+		return nil
+	})
+	return id, err
+}
+
+// known wants nodes to be members.
+func known(g aws.Group, nodes []string) error {
+	var errs []error
+	for _, id := range nodes {
+		if !slices.ContainsFunc(g.Members(), func(m aws.Member) bool { return m.ID == id }) {
+			errs = append(errs, fmt.Errorf("replication group %s has no node %s", g.ID, id))
+		}
 	}
-	return ids[0], nil
+	return errors.Join(errs...)
 }

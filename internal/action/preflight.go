@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,23 +34,40 @@ func Preflight(ctx context.Context, e Env, allowed config.AWS, steps []scenario.
 	if t, err = Look(ctx, e); err != nil {
 		return t, err
 	}
-	errs := []error{permitted(ctx, e, allowed, t.Group), fit(t.Group), e.agree(t.Group)}
-	failovers := 0
+	errs := []error{permitted(ctx, e, allowed, t.Group), fit(t.Group), e.agree(t.Group), t.quota(steps)}
 	for i, s := range steps {
-		if s.Kind == scenario.TestFailover {
-			failovers++
-		}
-		if err := e.possible(t.Group, s, i == 0); err != nil {
+		if err := e.possible(t.Group, s, !slices.ContainsFunc(steps[:i], reshapes)); err != nil {
 			errs = append(errs, fmt.Errorf("step %d, %s: %w", i+1, s.Kind, err))
 		}
-	}
-	if failovers > 0 && t.Failovers+failovers > quota && !t.Place.Loopback {
-		errs = append(errs, fmt.Errorf("%d failovers were tested in this account within 24 hours, and ElastiCache allows %d", t.Failovers, quota))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return t, fail.WithHint(fmt.Errorf("refused, nothing was changed: %w", err), "see `rankbench describe`, and mend what is not healthy")
 	}
 	return t, nil
+}
+
+// quota holds the steps' failovers against what the account has left. A local
+// ElastiCache has the quota that it was started with, and says so itself.
+func (t Target) quota(steps []scenario.Step) error {
+	n := 0
+	for _, s := range steps {
+		if s.Kind == scenario.TestFailover {
+			n++
+		}
+	}
+	if n == 0 || t.Failovers+n <= quota || t.Place.Loopback {
+		return nil
+	}
+	return fmt.Errorf("%d failovers were tested in this account within 24 hours, %d more are asked for, and ElastiCache allows %d", t.Failovers, n, quota)
+}
+
+// reshapes tells whether a step changes which nodes there are.
+func reshapes(s scenario.Step) bool {
+	switch s.Kind {
+	case scenario.IncreaseReplicas, scenario.DecreaseReplicas, scenario.AddShards, scenario.RemoveShards:
+		return true
+	}
+	return false
 }
 
 // Look finds out where calls go, what the group is, and how much of the quota is used.
@@ -96,37 +114,76 @@ func fit(g aws.Group) error {
 	return errors.Join(errs...)
 }
 
-// possible tells whether a step can be done. What steps before it change is not
-// known: only of the first one are counts held against the present ones.
-func (e Env) possible(g aws.Group, s scenario.Step, first bool) error {
+// possible tells whether a step can be done. What steps before it make of the
+// group is not known: only where there are none that reshape it, names and counts
+// are held against the present ones.
+func (e Env) possible(g aws.Group, s scenario.Step, present bool) error {
+	var errs []error
+	if present {
+		errs = append(errs, meant(g, s))
+	}
 	switch s.Kind {
 	case scenario.TestFailover:
-		return e.canFailOver(g, s)
-	case scenario.IncreaseReplicas, scenario.DecreaseReplicas:
-		if s.NodeGroup != "" {
-			_, err := e.shard(g, s.NodeGroup)
-			return err
+		errs = append(errs, canFailOver(g))
+		if present {
+			errs = append(errs, e.hasReplica(g, s))
 		}
 	case scenario.AddShards, scenario.RemoveShards:
-		switch n := len(g.Shards); {
-		case !g.ClusterEnabled:
-			return errors.New("cluster mode is disabled: there is one shard")
-		case first && s.Kind == scenario.AddShards && s.Count <= n, first && s.Kind == scenario.RemoveShards && s.Count >= n:
-			return fmt.Errorf("there are %d node groups now, and count says how many there shall be", n)
+		if !g.ClusterEnabled {
+			errs = append(errs, errors.New("cluster mode is disabled: there is one shard"))
+		} else if present {
+			errs = append(errs, direction(g, s))
 		}
 	case scenario.Kill, scenario.Hang, scenario.Resume:
 		if e.Pid == nil {
-			return errors.New("only the nodes of a local ElastiCache have processes here; use test_failover")
+			errs = append(errs, errors.New("only the nodes of a local ElastiCache have processes here; use test_failover"))
 		}
 	case scenario.Reboot:
 		if g.ClusterEnabled {
-			return errors.New("ElastiCache reboots no node with cluster mode enabled")
+			errs = append(errs, errors.New("ElastiCache reboots no node with cluster mode enabled"))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-func (e Env) canFailOver(g aws.Group, s scenario.Step) error {
+// meant wants what a step names to be there, and what it asks for to be a change.
+func meant(g aws.Group, s scenario.Step) error {
+	var errs []error
+	if _, there := g.Shard(s.NodeGroup); s.NodeGroup != "" && !there {
+		return fmt.Errorf("replication group %s has no node group %s", g.ID, s.NodeGroup)
+	}
+	if s.Kind == scenario.RemoveShards {
+		for _, id := range s.Nodes {
+			if _, there := g.Shard(id); !there {
+				errs = append(errs, fmt.Errorf("replication group %s has no node group %s", g.ID, id))
+			}
+		}
+		return errors.Join(errs...)
+	}
+	return errors.Join(known(g, s.Nodes), leads(g, s))
+}
+
+// leads wants a count of replicas to be more than some node group has and not
+// less than any, or the other way about.
+func leads(g aws.Group, s scenario.Step) error {
+	if s.Kind != scenario.IncreaseReplicas && s.Kind != scenario.DecreaseReplicas || len(s.Nodes) > 0 {
+		return nil
+	}
+	has := counts(g)
+	if s.NodeGroup != "" {
+		has = map[string]int{s.NodeGroup: has[s.NodeGroup]}
+	}
+	more, fewer := false, false
+	for _, n := range has {
+		more, fewer = more || s.Count > n, fewer || s.Count < n
+	}
+	if increase := s.Kind == scenario.IncreaseReplicas; more == increase && fewer == !increase {
+		return nil
+	}
+	return fmt.Errorf("the replicas are %s now, and count says how many there shall be, which is %d", written(has), s.Count)
+}
+
+func canFailOver(g aws.Group) error {
 	var errs []error
 	if g.AutomaticFailover != "enabled" {
 		errs = append(errs, fmt.Errorf("automatic failover of %s is %s", g.ID, g.AutomaticFailover))
@@ -134,21 +191,24 @@ func (e Env) canFailOver(g aws.Group, s scenario.Step) error {
 	if g.MultiAZ != "enabled" {
 		errs = append(errs, fmt.Errorf("Multi-AZ of %s is %s", g.ID, g.MultiAZ))
 	}
-	sh, err := e.shard(g, s.NodeGroup)
-	if err != nil {
-		return errors.Join(append(errs, err)...)
-	}
-	said := e.byID()
-	if e.Nodes == nil {
-		if len(sh.Members) < 2 {
-			errs = append(errs, fmt.Errorf("node group %s has no replica", sh.ID))
-		}
-		return errors.Join(errs...)
-	}
-	if !slices.ContainsFunc(e.withRole(sh, replica), func(id string) bool { return said[id].Link == "up" }) {
-		errs = append(errs, fmt.Errorf("node group %s has no replica that follows its primary", sh.ID))
-	}
 	return errors.Join(errs...)
+}
+
+// hasReplica wants somebody to take over.
+func (e Env) hasReplica(g aws.Group, s scenario.Step) error {
+	sh, err := e.shard(g, s.NodeGroup)
+	said := e.byID()
+	switch {
+	case err != nil && s.NodeGroup != "":
+		return nil // meant has said so
+	case err != nil:
+		return err
+	case len(sh.Members) < 2:
+		return fmt.Errorf("node group %s has no replica", sh.ID)
+	case e.Nodes == nil || slices.ContainsFunc(e.withRole(sh, replica), func(id string) bool { return said[id].Link == "up" }):
+		return nil
+	}
+	return fmt.Errorf("node group %s has no replica that follows its primary", sh.ID)
 }
 
 // Text shows the target.
@@ -172,7 +232,7 @@ func (t Target) Text(w io.Writer, said []Role) error {
 		}
 		b.WriteString("\n")
 		for _, m := range s.Members {
-			fmt.Fprintf(&b, "  %s  %-12s %-10s %s  %s\n", m.ID, m.Status, roleOf(said, m.ID), m.Zone, m.Addr)
+			fmt.Fprintf(&b, "  %s  %-12s %-10s %s  %s\n", m.ID, m.Status, roleOf(said, m), m.Zone, m.Addr)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -198,11 +258,11 @@ func (e Env) Roles() []Role {
 	return out
 }
 
-func roleOf(said []Role, id string) string {
+func roleOf(said []Role, m aws.Member) string {
 	for _, r := range said {
-		if r.Node == id {
+		if r.Node == m.ID {
 			return r.Role
 		}
 	}
-	return "-"
+	return cmp.Or(m.Role, "-")
 }

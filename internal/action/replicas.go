@@ -1,12 +1,12 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rankbench/rankbench/internal/aws"
 	"github.com/rankbench/rankbench/internal/scenario"
@@ -15,9 +15,9 @@ import (
 // replicas is IncreaseReplicaCount and DecreaseReplicaCount.
 type replicas struct {
 	base
-	called time.Time
+	called Mark
 	want   map[string]int // replicas by shard, afterwards
-	before map[string]int // those that are put back; nil before Start
+	before map[string]int // those that are put back; nil unless Start has, or may have, changed them
 }
 
 func (r *replicas) Start(ctx context.Context) error {
@@ -29,16 +29,24 @@ func (r *replicas) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.before, r.want = counts(g), counts(g)
+	r.want = counts(g)
 	r.expect(g, to)
-	call, err := r.call(ctx, func(ctx context.Context) (aws.Call, error) {
-		if r.step.Kind == scenario.IncreaseReplicas {
-			return r.AWS.IncreaseReplicas(ctx, g.ID, to)
-		}
-		return r.AWS.DecreaseReplicas(ctx, g.ID, to)
-	})
-	r.called = call.At
+	r.called = r.Console.Mark()
+	_, err = r.call(ctx, r.change(r.step.Kind, to))
+	if err == nil || doubtful(err) {
+		r.before = counts(g)
+	}
 	return err
+}
+
+// change is the call of a kind of step.
+func (r *replicas) change(kind string, to aws.Replicas) func(context.Context) (aws.Call, error) {
+	return func(ctx context.Context) (aws.Call, error) {
+		if kind == scenario.IncreaseReplicas {
+			return r.AWS.IncreaseReplicas(ctx, r.Group, to)
+		}
+		return r.AWS.DecreaseReplicas(ctx, r.Group, to)
+	}
 }
 
 // wanted is what the call asks for.
@@ -79,18 +87,27 @@ func counts(g aws.Group) map[string]int {
 	return n
 }
 
-func (r *replicas) Settle(ctx context.Context) error {
-	refused := errRefused{}
-	err := r.poll(ctx, func(ctx context.Context) error {
-		if refused.why = r.refused(); refused.why != "" {
-			return nil
+func (r *replicas) Settle(ctx context.Context) error { return r.await(ctx, r.called, r.want) }
+
+// await wants a healthy group with so many replicas in each shard, until
+// ElastiCache says that it will not do that, or nothing goes on any more.
+func (r *replicas) await(ctx context.Context, called Mark, want map[string]int) error {
+	r.calm.end()
+	return r.poll(ctx, func(ctx context.Context) error {
+		if refused := r.refused(called); refused != nil {
+			return final{refused}
 		}
-		return r.reached(ctx, r.want)
+		g, err := r.healthy(ctx)
+		if err != nil {
+			r.calm.end()
+			return err
+		}
+		missing := differ(counts(g), want)
+		if missing != nil && r.calm.lasts(cmp.Or(r.Late, eventsLate)) {
+			return final{fmt.Errorf("nothing goes on any more, and no event has told why: %w", missing)}
+		}
+		return missing
 	})
-	if refused.why != "" {
-		return refused
-	}
-	return err
 }
 
 // errRefused is what an event tells: the call itself was accepted.
@@ -98,24 +115,16 @@ type errRefused struct{ why string }
 
 func (e errRefused) Error() string { return "refused: " + e.why }
 
-// refused is what ElastiCache says where it removes no primary, or "".
-func (r *replicas) refused() string {
-	for _, x := range r.Console.Since(r.called) {
+// refused is what ElastiCache says where it does not do, or not all of, what it
+// has accepted: it removes no primary.
+func (r *replicas) refused(called Mark) error {
+	for _, x := range r.Console.Since(called) {
 		switch x.Fact.Kind {
 		case aws.DecreaseRefused, aws.DecreaseFailed, aws.IncreaseFailed:
-			return x.Event.Message
+			return errRefused{x.Event.Message}
 		}
 	}
-	return ""
-}
-
-// reached wants a healthy group with so many replicas in each shard.
-func (e Env) reached(ctx context.Context, want map[string]int) error {
-	g, err := e.healthy(ctx)
-	if err != nil {
-		return err
-	}
-	return differ(counts(g), want)
+	return nil
 }
 
 func differ(has, want map[string]int) error {
@@ -133,50 +142,48 @@ func (r *replicas) Restore(ctx context.Context) error {
 	if !r.step.Restore || r.before == nil {
 		return nil
 	}
-	var g aws.Group
-	err := r.poll(ctx, func(ctx context.Context) (err error) {
-		g, err = r.healthy(ctx) // a call would be refused while something goes on
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("put the replicas back (%s): %w", written(r.before), err)
+	if g, err := r.AWS.Group(ctx, r.Group); err == nil && g.Available() == nil && differ(counts(g), r.before) == nil {
+		return nil // whatever else is the matter with the nodes
 	}
-	if differ(counts(g), r.before) == nil {
-		return nil
-	}
-	r.Note("putting the replicas back: %s", written(r.before))
-	return r.restoreFrom(ctx, counts(g))
-}
-
-// restoreFrom makes the calls that lead back: of what is too much and too little
-// each has its own.
-func (r *replicas) restoreFrom(ctx context.Context, has map[string]int) error {
-	more, fewer := map[string]int{}, map[string]int{}
-	for id, n := range r.before {
-		if now, there := has[id]; there && now < n {
-			more[id] = n
-		} else if there && now > n {
-			fewer[id] = n
-		}
-	}
-	for _, c := range []struct {
-		to map[string]int
-		do func(context.Context, string, aws.Replicas) (aws.Call, error)
-	}{{more, r.AWS.IncreaseReplicas}, {fewer, r.AWS.DecreaseReplicas}} {
-		if len(c.to) == 0 {
-			continue
-		}
-		_, err := r.call(ctx, func(ctx context.Context) (aws.Call, error) {
-			return c.do(ctx, r.Group, aws.Replicas{PerShard: c.to})
-		})
-		if err == nil {
-			err = r.poll(ctx, func(ctx context.Context) error { return r.reached(ctx, c.to) })
-		}
-		if err != nil {
+	ctx, cancel := r.undo(ctx)
+	defer cancel()
+	for _, kind := range []string{scenario.IncreaseReplicas, scenario.DecreaseReplicas} {
+		if err := r.back(ctx, kind); err != nil {
 			return fmt.Errorf("put the replicas back (%s): %w", written(r.before), err)
 		}
 	}
 	return nil
+}
+
+// back leads the shards back that have too few replicas, or those that have too
+// many: each way is a call of its own.
+func (r *replicas) back(ctx context.Context, kind string) error {
+	var to map[string]int
+	var called Mark
+	err := r.whenHealthy(ctx, func(g aws.Group) func(context.Context) (aws.Call, error) {
+		if to = r.away(g, kind); len(to) == 0 {
+			return nil
+		}
+		r.Note("putting the replicas back: %s", written(to))
+		called = r.Console.Mark()
+		return r.change(kind, aws.Replicas{PerShard: to})
+	})
+	if err != nil || len(to) == 0 {
+		return err
+	}
+	return r.await(ctx, called, to)
+}
+
+// away are the shards from which a kind of call leads back.
+func (r *replicas) away(g aws.Group, kind string) map[string]int {
+	to, has := map[string]int{}, counts(g)
+	for id, n := range r.before {
+		now, there := has[id]
+		if there && now != n && (now < n) == (kind == scenario.IncreaseReplicas) {
+			to[id] = n
+		}
+	}
+	return to
 }
 
 // written is "0001: 2, 0002: 2".

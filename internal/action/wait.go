@@ -8,13 +8,12 @@ import (
 // wait does nothing for a time.
 type wait struct {
 	base
-	length time.Duration
 }
 
 func (*wait) Start(context.Context) error { return nil }
 
 func (w *wait) Settle(ctx context.Context) error {
-	timer := time.NewTimer(w.length)
+	timer := time.NewTimer(w.step.For)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -23,6 +23,7 @@ import (
 type drilling struct {
 	target action.Target
 	env    action.Env
+	names  *action.Names
 	drill  *drill.Drill
 
 	console sync.WaitGroup // the reading of events, which outlives the steps
@@ -31,14 +32,20 @@ type drilling struct {
 }
 
 // preflight looks at where a drill goes, has it confirmed, and refuses it or not.
-func preflight(ctx context.Context, o Options, server target.Server) (*drilling, error) {
-	observer, err := newObserver(o)
+// From then on o names nodes as ElastiCache does.
+func preflight(ctx context.Context, o *Options, server target.Server) (*drilling, error) {
+	names := action.NewNames(o.AWS.Client, o.AWS.Group, target.Resolver(o.Config.Target.Resolver))
+	if err := names.Learn(ctx); err != nil {
+		return nil, err
+	}
+	o.NodeName = namedBy(o.NodeName, names)
+	observer, err := newObserver(*o)
 	if err != nil {
 		return nil, err
 	}
 	defer observer.Close() //nolint:errcheck // nothing is written through it
 	nodes := observer.Sample(ctx, func() time.Duration { return 0 })
-	d := &drilling{done: make(chan struct{})}
+	d := &drilling{done: make(chan struct{}), names: names}
 	d.env = action.Env{
 		AWS: o.AWS.Client, Group: o.AWS.Group, Slot: server.Slot, Pid: o.AWS.Pid,
 		Nodes: func() []result.NodeSample { return nodes },
@@ -82,6 +89,7 @@ func (s *session) startSteps(ctx context.Context) {
 	d.drill = drill.New(drill.Options{Steps: steps, Settle: s.o.Scenario.Drill.Settle, Now: s.now, Tell: s.event})
 	console, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.console.Go(func() { d.env.Console.Run(console, d.env.Every) })
+	d.console.Go(func() { d.names.Run(console, learnEvery) })
 	go func() {
 		defer close(d.done)
 		d.failed = d.drill.Run(ctx)

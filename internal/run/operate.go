@@ -14,6 +14,7 @@ import (
 	"github.com/rankbench/rankbench/internal/fail"
 	"github.com/rankbench/rankbench/internal/result"
 	"github.com/rankbench/rankbench/internal/scenario"
+	"github.com/rankbench/rankbench/internal/target"
 )
 
 // AWS is the replication group that is changed, and how.
@@ -40,7 +41,7 @@ type Operation struct {
 	Step   scenario.Step
 	Settle time.Duration
 	Target *config.Config           // of the nodes, which are asked what they are; nil: only ElastiCache is
-	Name   func(addr string) string // as Options.NodeName
+	Name   func(addr string) string // as Options.NodeName; what it does not know, ElastiCache is asked
 	Out    io.Writer                // a line for each event
 }
 
@@ -93,6 +94,9 @@ func (w *watched) do(ctx context.Context, env action.Env) error {
 	}
 	w.note("%s", w.o.Step.Kind)
 	if err := a.Start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return fail.WithCode(fmt.Errorf("interrupted: %w", err), fail.CodeInterrupted)
+		}
 		return err
 	}
 	within, cancel := context.WithTimeout(ctx, w.o.Settle)
@@ -104,16 +108,25 @@ func (w *watched) do(ctx context.Context, env action.Env) error {
 		return nil
 	case ctx.Err() != nil:
 		return fail.WithCode(errors.New("interrupted; what was asked for goes on at ElastiCache: see `rankbench events` and `rankbench describe`"), fail.CodeInterrupted)
+	case within.Err() != nil:
+		err = fmt.Errorf("not done within %v: %w", w.o.Settle, err)
 	}
 	return fail.WithHint(fmt.Errorf("%s: %w", w.o.Step.Kind, err), "`rankbench events` and `rankbench describe` show how far it is")
 }
+
+// learnEvery is how often ElastiCache is asked at most whose an address is.
+const learnEvery = 3 * time.Second
 
 // watchNodes asks all nodes what they are, once a second.
 func (w *watched) watchNodes(ctx context.Context, env *action.Env) (stop func(), err error) {
 	if w.o.Target == nil {
 		return func() {}, nil
 	}
-	observer, err := newObserver(Options{Config: w.o.Target, NodeName: w.o.Name})
+	names := action.NewNames(w.o.Client, w.o.Group, target.Resolver(w.o.Target.Target.Resolver))
+	if err := names.Learn(ctx); err != nil {
+		return nil, err
+	}
+	observer, err := newObserver(Options{Config: w.o.Target, NodeName: namedBy(w.o.Name, names)})
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +134,7 @@ func (w *watched) watchNodes(ctx context.Context, env *action.Env) (stop func(),
 	now := func() time.Duration { return time.Since(w.start) }
 	w.keep(observer.Sample(ctx, now))
 	var wg sync.WaitGroup
+	wg.Go(func() { names.Run(ctx, learnEvery) })
 	wg.Go(func() { observer.Watch(ctx, time.Second, now, w.keep, w.tell) })
 	env.Nodes = w.said
 	return func() {
@@ -128,6 +142,18 @@ func (w *watched) watchNodes(ctx context.Context, env *action.Env) (stop func(),
 		wg.Wait()
 		_ = observer.Close() // nothing is written through it
 	}, nil
+}
+
+// namedBy is the name that is given for an address, or else ElastiCache's.
+func namedBy(given func(string) string, names *action.Names) func(string) string {
+	return func(addr string) string {
+		if given != nil {
+			if id := given(addr); id != "" {
+				return id
+			}
+		}
+		return names.Of(addr)
+	}
 }
 
 func (w *watched) keep(nodes []result.NodeSample) {
@@ -142,7 +168,14 @@ func (w *watched) said() []result.NodeSample {
 	return w.nodes
 }
 
-func (w *watched) offset(t time.Time) float64 { return t.Sub(w.start).Seconds() }
+// offset is a time of AWS as seconds since the start by our clock.
+func (w *watched) offset(t time.Time) float64 {
+	off, within, ok := w.o.Client.Skew()
+	if !ok || off.Abs() <= within {
+		off = 0 // the clocks agree, as far as can be told
+	}
+	return (t.Sub(w.start) - off).Seconds()
+}
 
 func (w *watched) note(format string, args ...any) {
 	w.tell(result.Event{AtS: time.Since(w.start).Seconds(), Source: "rankbench", Message: fmt.Sprintf(format, args...)})

@@ -40,6 +40,9 @@ func Repeat(ctx context.Context, o Options, done func(result.Summary, string)) (
 			if err := o.coolDown(ctx, d.Settle, d.Cooldown); err != nil {
 				return r, base, fmt.Errorf("before run %d: %w", i+1, err)
 			}
+			if ctx.Err() != nil {
+				return r, base, fail.WithCode(fmt.Errorf("interrupted before run %d; with the same --out the series goes on", i+1), fail.CodeInterrupted)
+			}
 		}
 		name := fmt.Sprintf("run-%02d", i+1)
 		o.Out, o.Repeat = filepath.Join(base, name), i

@@ -85,7 +85,7 @@ func begin(ctx context.Context, o Options, pl *plan.Plan, metrics net.Listener) 
 	}
 	var d *drilling
 	if o.AWS != nil {
-		if d, err = preflight(ctx, o, server); err != nil {
+		if d, err = preflight(ctx, &o, server); err != nil {
 			return nil, err
 		}
 	}
@@ -247,7 +247,7 @@ func (s *session) now() time.Duration { return time.Since(s.start) }
 func (s *session) keepNodes(nodes []result.NodeSample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.nodes, s.newest = nodes, nodes
+	s.nodes, s.newest = nodes, slices.Clone(nodes)
 }
 
 // newestNodes are the newest samples, also those that are written already.
