@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/rankbench/rankbench/internal/local/cluster"
@@ -53,7 +54,7 @@ func TestCountsAreTrue(t *testing.T) {
 	}
 	did := commandstats(t, c).minus(before)
 
-	if s.Interrupted || !s.Complete || len(s.Phases) != 2 || len(s.Outages) > 0 {
+	if s.Interrupted || !s.Complete || len(s.Phases) != 2 || hasOutage(sc, s) {
 		t.Errorf("interrupted %t, complete %t, %d phases, outages %+v", s.Interrupted, s.Complete, len(s.Phases), s.Outages)
 	}
 	expectAccounted(t, s)
@@ -68,6 +69,14 @@ func TestCountsAreTrue(t *testing.T) {
 		}
 	}
 	expectSameFromFolder(t, folder, s)
+}
+
+// hasOutage leaves out what fell into pauses of rankbench itself, as limits do: on
+// a crowded machine the whole process does not run now and then.
+func hasOutage(sc *scenario.Scenario, s result.Summary) bool {
+	return slices.ContainsFunc(s.Outages, func(o result.Outage) bool {
+		return o.DurationS-o.PausedS > sc.OutageThreshold.Seconds()
+	})
 }
 
 func expectNoErrors(t *testing.T, s result.Summary) {

@@ -301,7 +301,8 @@ func TestStartEndsWithItsContextAndLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := cluster.Start(ctx, cluster.Options{Binary: binary})
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "refused") {
+	// Refused or, on a crowded machine, cut short by the deadline: in any case it says who did not answer.
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "dial tcp 127.0.0.1:") {
 		t.Errorf("error %v, want the deadline and what was waited for", err)
 	}
 	var pid int

@@ -75,7 +75,7 @@ func create(t *testing.T, l *local.Local, parameters url.Values) {
 		if g.Status == control.Available {
 			return
 		}
-		if g.Status != control.Creating || g.Busy == "" || g.Shards != 0 {
+		if g.Status != control.Creating || g.Busy == "" {
 			t.Fatalf("while it is created: %+v", g)
 		}
 		select {
