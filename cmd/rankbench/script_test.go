@@ -40,14 +40,17 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script: every command and every error, as a user
 // types and sees them. Beside testscript's own commands there are those below.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
 	clustertest.Require(t)
 	scenarios, err := filepath.Abs("../../scenarios")
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
