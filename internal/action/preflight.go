@@ -240,7 +240,10 @@ func (t Target) Text(w io.Writer, said []Role) error {
 }
 
 // Role is what a node says it is.
-type Role struct{ Node, Role string }
+type Role struct {
+	Node string `json:"node"`
+	Role string `json:"role"` // primary, replica, unreachable
+}
 
 // Roles lists what all nodes said last.
 func (e Env) Roles() []Role {

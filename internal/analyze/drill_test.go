@@ -3,6 +3,7 @@ package analyze
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rankbench/rankbench/internal/result"
@@ -169,5 +170,19 @@ func TestAStepThatNeverRecoversLastsToTheEnd(t *testing.T) {
 	}
 	if none := stretched(t); none.Stretches != nil || none.Levels != nil {
 		t.Error("stretches without a step")
+	}
+}
+
+func TestAKilledDrillSaysWhatWasNotPutBack(t *testing.T) {
+	run, lines := drilled("replica")
+	b := NewBuilder(run)
+	for _, iv := range lines[:2] {
+		if err := b.Add(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := b.Summary([]result.Event{{AtS: 3, Kind: result.StepBegins, Subject: "decrease_replicas"}})
+	if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "decrease_replicas had begun at 3.0 s") }) {
+		t.Errorf("warnings %q", s.Warnings)
 	}
 }

@@ -24,6 +24,9 @@ func (b *Builder) allWarnings(s result.Summary) []string {
 	if b.end == nil {
 		w = append(w, "the run did not come to its end: these are its intervals up to then")
 	}
+	if b.end == nil {
+		w = append(w, leftBehind(s.Events)...)
+	}
 	for _, p := range b.phases {
 		if p.begun {
 			w = append(w, p.warnings(b.run)...)
@@ -31,6 +34,18 @@ func (b *Builder) allWarnings(s result.Summary) []string {
 	}
 	w = append(w, b.clientWarnings(s.Client)...)
 	return append(w, pauseWarning(b.client.pauses, s.Outages)...)
+}
+
+// leftBehind says which steps a run that was killed had begun: nothing of what they
+// changed was put back.
+func leftBehind(events []result.Event) []string {
+	var w []string
+	for _, e := range events {
+		if e.Kind == result.StepBegins {
+			w = append(w, fmt.Sprintf("the step %s had begun at %.1f s: what it changed was not put back, and may be going on; see `rankbench describe`", e.Subject, e.AtS))
+		}
+	}
+	return w
 }
 
 func (b *Builder) clientWarnings(c result.Client) []string {

@@ -11,10 +11,10 @@ import (
 
 // Event is what the console shows, word for word.
 type Event struct {
-	At         time.Time // by AWS's clock
-	Subject    string    // id of a group, a node …
-	SourceType string    // replication-group, cache-cluster …
-	Message    string
+	At         time.Time `json:"at"`          // by AWS's clock
+	Subject    string    `json:"subject"`     // id of a group, a node …
+	SourceType string    `json:"source_type"` // replication-group, cache-cluster …
+	Message    string    `json:"message"`
 }
 
 const (

@@ -14,46 +14,49 @@ const available = "available"
 // Group is a replication group as ElastiCache describes it. Addresses are
 // host:port. What does not exist in a cluster mode is empty.
 type Group struct {
-	ID, ARN, Description  string
-	Status                string // available, modifying, creating, deleting, snapshotting, create-failed
-	Engine, EngineVersion string
-	NodeType              string
-	ClusterEnabled        bool
-	ClusterMode           string // enabled, disabled, compatible
-	AutomaticFailover     string // enabled, disabled, enabling, disabling
-	MultiAZ               string // enabled, disabled
-	TransitEncryption     bool
-	AuthToken             bool
-	Configuration         string   // endpoint; only with cluster mode enabled
-	Resharding            *float64 // percent of the slots moved; nil = none are on the move
-	Pending               []string // names of the values that are about to change
-	GlobalDatastore       string   // of which it is a member; "" = of none
-	SnapshotWindow        string   // "05:00-06:00" UTC; "" = no snapshots
-	MaintenanceWindow     string   // "sun:23:00-mon:01:30" UTC
-	Durability            string   // async, sync, disabled …; "" where AWS does not say
-	Shards                []Shard
+	ID                string   `json:"id"`
+	ARN               string   `json:"arn"`
+	Description       string   `json:"description"`
+	Status            string   `json:"status"` // available, modifying, creating, deleting, snapshotting, create-failed
+	Engine            string   `json:"engine"`
+	EngineVersion     string   `json:"engine_version"`
+	NodeType          string   `json:"node_type"`
+	ClusterEnabled    bool     `json:"cluster_enabled"`
+	ClusterMode       string   `json:"cluster_mode"`       // enabled, disabled, compatible
+	AutomaticFailover string   `json:"automatic_failover"` // enabled, disabled, enabling, disabling
+	MultiAZ           string   `json:"multi_az"`           // enabled, disabled
+	TransitEncryption bool     `json:"transit_encryption"`
+	AuthToken         bool     `json:"auth_token"`
+	Configuration     string   `json:"configuration"`      // endpoint; only with cluster mode enabled
+	Resharding        *float64 `json:"resharding"`         // percent of the slots moved; nil = none are on the move
+	Pending           []string `json:"pending"`            // names of the values that are about to change
+	GlobalDatastore   string   `json:"global_datastore"`   // of which it is a member; "" = of none
+	SnapshotWindow    string   `json:"snapshot_window"`    // "05:00-06:00" UTC; "" = no snapshots
+	MaintenanceWindow string   `json:"maintenance_window"` // "sun:23:00-mon:01:30" UTC
+	Durability        string   `json:"durability"`         // async, sync, disabled …; "" where AWS does not say
+	Shards            []Shard  `json:"shards"`
 }
 
 // Shard is a node group.
 type Shard struct {
-	ID      string // 0001
-	Status  string
-	Slots   string // "0-5460,10923-16383"; only with cluster mode enabled
-	Primary string // endpoint; only with cluster mode disabled
-	Reader  string // endpoint; only with cluster mode disabled
-	Members []Member
+	ID      string   `json:"id"` // 0001
+	Status  string   `json:"status"`
+	Slots   string   `json:"slots"`   // "0-5460,10923-16383"; only with cluster mode enabled
+	Primary string   `json:"primary"` // endpoint; only with cluster mode disabled
+	Reader  string   `json:"reader"`  // endpoint; only with cluster mode disabled
+	Members []Member `json:"members"`
 }
 
 // Member is a node.
 type Member struct {
-	ID      string // lb-0001-002
-	Shard   string // 0001
-	Status  string // available, creating, deleting, modifying, "rebooting cluster nodes", snapshotting …; missing if no node of this name is described
-	Role    string // primary, replica; only with cluster mode disabled
-	Zone    string
-	Addr    string // "" until there is one
-	Created time.Time
-	Listed  bool // among its node group's members; one that is coming or going is not
+	ID      string    `json:"id"`     // lb-0001-002
+	Shard   string    `json:"shard"`  // 0001
+	Status  string    `json:"status"` // available, creating, deleting, modifying, "rebooting cluster nodes", snapshotting …; missing if no node of this name is described
+	Role    string    `json:"role"`   // primary, replica; only with cluster mode disabled
+	Zone    string    `json:"zone"`
+	Addr    string    `json:"addr"` // "" until there is one
+	Created time.Time `json:"created"`
+	Listed  bool      `json:"listed"` // among its node group's members; one that is coming or going is not
 }
 
 // missing is the status of a member of which AWS says nothing.

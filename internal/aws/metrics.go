@@ -14,16 +14,17 @@ import (
 // Series is one metric of one node, oldest point first. CloudWatch has a point a
 // minute, two or three minutes late: context, not measurement.
 type Series struct {
-	Node, Name string
-	Stat       string // Average, Sum, Maximum, Minimum: of each point
-	Unit       string // Percent, Bytes, Count …; "" where it is not known
-	Points     []Point
+	Node   string  `json:"node"`
+	Name   string  `json:"name"`
+	Stat   string  `json:"stat"` // Average, Sum, Maximum, Minimum: of each point
+	Unit   string  `json:"unit"` // Percent, Bytes, Count …; "" where it is not known
+	Points []Point `json:"points"`
 }
 
 // Point is a value of the period that begins at At.
 type Point struct {
-	At    time.Time
-	Value float64
+	At    time.Time `json:"at"`
+	Value float64   `json:"value"`
 }
 
 // queriesAtOnce is the limit of GetMetricData.

@@ -11,11 +11,11 @@ import (
 
 // Place is where calls go and as whom.
 type Place struct {
-	Endpoint string // of ElastiCache, whatever gave it
-	Loopback bool   // by the form of Endpoint: nothing real can be hurt
-	Region   string
-	Account  string
-	ARN      string // of the caller
+	Endpoint string `json:"endpoint"` // of ElastiCache, whatever gave it
+	Loopback bool   `json:"loopback"` // by the form of Endpoint: nothing real can be hurt
+	Region   string `json:"region"`
+	Account  string `json:"account"`
+	ARN      string `json:"arn"` // of the caller
 }
 
 // Place finds out where calls go: the endpoint is the one the SDK resolves, and
