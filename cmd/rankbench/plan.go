@@ -14,8 +14,8 @@ func newPlanCommand() *cobra.Command {
 	o := loadOptions{output: outputText, dryRun: true}
 	cmd := &cobra.Command{
 		Use:   "plan SCENARIO",
-		Short: "Print what load would do, touching nothing",
-		Long: "Prints what load would do with the same flags: it reads the scenario and the config, and\n" +
+		Short: "Print what load or drill would do, touching nothing",
+		Long: "Prints what load or drill would do with the same flags: it reads the scenario and the config, and\n" +
 			"connects to nothing.",
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error { return runLoad(cmd, o, a[0]) },

@@ -1,7 +1,8 @@
 // Package report writes what a run found for people and programs, from a run's
 // folder alone: it sees no socket and no server.
 //
-//  1. Lines are what `rankbench load` prints while it runs.
+//  1. Lines are what `rankbench load` prints while it runs; entries of the timeline
+//     are what `rankbench drill` prints beside them.
 //  2. Summarize reads a folder and gives its summary, again if need be.
 //  3. Text prints a summary for people; its JSON is the summary itself.
 package report

@@ -9,6 +9,11 @@
 //     every interval lines on the screen.
 //  6. report makes the summary from the folder alone.
 //
+// A drill (drill.go) has steps, a probe and the reading of ElastiCache's events
+// beside the load; what its steps changed is put back, and what audit has entered
+// is read back, before the last line. Repeat runs it several times; Operate does
+// one operation of ElastiCache without any load.
+//
 // It holds no logic of its own beyond that order: what a figure means is
 // decided in measure and analyze.
 package run
