@@ -101,7 +101,7 @@ func (d *Drill) step(ctx context.Context, i int, s Step) bool {
 	defer cancel()
 	switch err := s.Action.Settle(within); {
 	case err == nil:
-		d.tell(s.Name, result.StepRecovered, "step %d is done: everything is healthy again", i+1)
+		d.tell(s.Name, result.StepRecovered, "step %d is done", i+1)
 		return true
 	case ctx.Err() != nil:
 		d.tell(s.Name, "", "step %d was going on when the run was interrupted", i+1)
