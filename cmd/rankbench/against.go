@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,6 +184,7 @@ func localOptions(sc *scenario.Scenario) local.Options {
 	}
 	if t := sc.Topology; t != nil {
 		f.shards, f.replicas = t.Shards, t.Replicas
+		f.clusterMode = cmp.Or(t.ClusterMode, f.clusterMode)
 	}
 	profile, _ := f.profile() // fails only for flags of another name
 	return local.Options{

@@ -51,6 +51,14 @@ type Env struct {
 
 // New makes the action of a step.
 func New(s scenario.Step, e Env) (Action, error) {
+	a, err := newAction(s, e)
+	if err == nil && s.Expect == scenario.Refused {
+		a = &refusal{Action: a, note: e.Note}
+	}
+	return a, err
+}
+
+func newAction(s scenario.Step, e Env) (Action, error) {
 	b := base{Env: e, step: s}
 	switch s.Kind {
 	case scenario.TestFailover:

@@ -44,6 +44,7 @@ func TestReplicasComeAndGoAndAreRestored(t *testing.T) {
 		x.expect("0001: 2, 0002: 2")
 	})
 	t.Run("a primary", x.primaryIsNotRemoved)
+	t.Run("a refusal that is expected", x.expectedRefusal)
 	t.Run("refused", x.refusedStartIsNotRestored)
 	t.Run("interrupted", x.interruptIsRestored)
 	t.Run("restored while a failover begins", x.restoredDuringFailover)
@@ -62,6 +63,23 @@ func (x *site) primaryIsNotRemoved(t *testing.T) {
 	if len(x.calls) != calls {
 		t.Error("something was put back that was not changed")
 	}
+}
+
+// expectedRefusal: by an event, and by the answer; what is done after all is a failure.
+func (x *site) expectedRefusal(t *testing.T) {
+	x.done(scenario.Step{Kind: scenario.DecreaseReplicas, Nodes: []string{x.primary("0001")}, Expect: scenario.Refused})
+	x.done(scenario.Step{Kind: scenario.IncreaseReplicas, NodeGroup: "0001", Count: 1, Expect: scenario.Refused})
+	if n := x.noted("refused, as expected"); n != 2 {
+		t.Errorf("noted %d times: %q", n, x.said())
+	}
+	x.expect("0001: 2, 0002: 2")
+	a := x.action(scenario.Step{Kind: scenario.IncreaseReplicas, NodeGroup: "0001", Count: 2, Restore: true, Expect: scenario.Refused})
+	must(t, a.Start(t.Context()))
+	if text := safe(t, x.settle(a)); !strings.Contains(text, "was to be refused, and was done") {
+		t.Errorf("error %s", text)
+	}
+	x.restore(a)
+	x.expect("0001: 2, 0002: 2")
 }
 
 // refusedStartIsNotRestored: the counts that change meanwhile are somebody else's.

@@ -6,7 +6,7 @@
 //     and watches it until it is done. A step that fails does not stop the others
 //     that have a time of their own.
 //  2. When all is over, or at the first ^C, Restore puts back what the steps have
-//     changed, the last one first.
+//     changed: first what holds up others, then the last one first.
 //
 // Everything that happens is told as an event at once.
 package drill
@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rankbench/rankbench/internal/result"
@@ -33,6 +34,7 @@ type Step struct {
 	At     time.Duration // offset from the run's start
 	After  bool          // not At, but Delay after the step before has recovered
 	Delay  time.Duration
+	Holds  bool // what it does lasts until a later step or Restore undoes it: when it is done, nothing has recovered
 	Action Action
 }
 
@@ -101,7 +103,11 @@ func (d *Drill) step(ctx context.Context, i int, s Step) bool {
 	defer cancel()
 	switch err := s.Action.Settle(within); {
 	case err == nil:
-		d.tell(s.Name, result.StepRecovered, "step %d is done", i+1)
+		kind := result.StepRecovered
+		if s.Holds {
+			kind = ""
+		}
+		d.tell(s.Name, kind, "step %d is done", i+1)
 		return true
 	case ctx.Err() != nil:
 		d.tell(s.Name, "", "step %d was going on when the run was interrupted", i+1)
@@ -118,12 +124,14 @@ func (d *Drill) fail(i int, s Step, err error) {
 	d.tell(s.Name, "", "step %d failed: %v", i+1, err)
 }
 
-// Restore puts back what the steps have changed, the last one first. The error
-// joins what could not be restored.
+// Restore puts back what the steps have changed: what holds is let go before all
+// else, since nothing is healthy until then; the rest follows, the last one first.
+// The error joins what could not be restored.
 func (d *Drill) Restore(ctx context.Context) error {
 	var errs []error
-	for i := len(d.started) - 1; i >= 0; i-- {
-		s := d.started[i]
+	slices.Reverse(d.started)
+	slices.SortStableFunc(d.started, func(a, b Step) int { return rank(a) - rank(b) })
+	for _, s := range d.started {
 		if err := s.Action.Restore(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("step %s: %w", s.Name, err))
 			d.tell(s.Name, "", "not restored: %v", err)
@@ -131,6 +139,13 @@ func (d *Drill) Restore(ctx context.Context) error {
 	}
 	d.started = nil
 	return errors.Join(errs...)
+}
+
+func rank(s Step) int {
+	if s.Holds {
+		return 0
+	}
+	return 1
 }
 
 func (d *Drill) tell(subject, kind, format string, args ...any) {

@@ -132,6 +132,23 @@ func TestAStepThatFailsIsToldAndRestored(t *testing.T) {
 	}
 }
 
+func TestWhatHoldsUpOthersIsLetGoFirst(t *testing.T) {
+	b := newBench(t)
+	d := b.drill(
+		drill.Step{Name: "one", Holds: true, Action: act{bench: b, name: "one"}},
+		drill.Step{Name: "two", After: true, Action: act{bench: b, name: "two"}},
+		drill.Step{Name: "three", Action: act{bench: b, name: "three"}})
+	if err := errors.Join(d.Run(t.Context()), d.Restore(t.Context())); err != nil {
+		t.Error(err)
+	}
+	b.expect("one starts", "one settles", "two starts", "two settles", "three starts", "three settles",
+		"one is restored", "three is restored", "two is restored")
+	want := []string{"one " + result.StepBegins, "two " + result.StepBegins, "two " + result.StepRecovered, "three " + result.StepBegins, "three " + result.StepRecovered}
+	if got := b.kinds(); !slices.Equal(got, want) {
+		t.Errorf("what holds has not recovered when it is done: %q, want %q", got, want)
+	}
+}
+
 func TestAStepThatHangsIsGivenUp(t *testing.T) {
 	b := newBench(t)
 	d := b.drill(drill.Step{Name: "one", Action: act{bench: b, name: "one", hangs: true}})

@@ -38,8 +38,9 @@ type DescribedRanking struct {
 
 // DescribedTopology is what the scenario requires.
 type DescribedTopology struct {
-	Shards   int `json:"shards"`
-	Replicas int `json:"replicas"`
+	Shards      int    `json:"shards"`
+	Replicas    int    `json:"replicas"`
+	ClusterMode string `json:"cluster_mode,omitempty"`
 }
 
 // DescribedPhase is a phase; AtS is the offset of its start, seconds.
@@ -79,7 +80,7 @@ func Describe(o Options) (Description, error) {
 		d.Steps, d.Repeat = describeSteps(sc.Drill), sc.Drill.Repeat
 	}
 	if t := sc.Topology; t != nil {
-		d.Topology = &DescribedTopology{t.Shards, t.Replicas}
+		d.Topology = &DescribedTopology{t.Shards, t.Replicas, t.ClusterMode}
 	}
 	if o.Config != nil {
 		d.Target = o.Config.String()
@@ -139,6 +140,9 @@ func describeStep(s scenario.Step) string {
 	if s.Restore {
 		text += ", restored at the end"
 	}
+	if s.Expect != "" {
+		text += ", which is to be " + s.Expect
+	}
 	return text
 }
 
@@ -155,7 +159,11 @@ func (d Description) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "scenario %s: %s\n", d.Scenario, d.About)
 	fmt.Fprintf(&b, "ranking %q: %d members, scores on %d distinct values, seed %d\n", d.Ranking.Key, d.Ranking.Members, d.Ranking.ScoreSpread, d.Seed)
 	if t := d.Topology; t != nil {
-		fmt.Fprintf(&b, "requires %d shards with %d replicas each\n", t.Shards, t.Replicas)
+		fmt.Fprintf(&b, "requires %d shards with %d replicas each", t.Shards, t.Replicas)
+		if t.ClusterMode != "" {
+			fmt.Fprintf(&b, ", cluster mode %s", t.ClusterMode)
+		}
+		b.WriteString("\n")
 	}
 	if d.Target != "" {
 		fmt.Fprintf(&b, "target: %s\n", d.Target)

@@ -48,7 +48,7 @@ func preflight(ctx context.Context, o *Options, server target.Server) (*drilling
 	d := &drilling{done: make(chan struct{}), names: names}
 	d.env = action.Env{
 		AWS: o.AWS.Client, Group: o.AWS.Group, Slot: server.Slot, Pid: o.AWS.Pid,
-		Nodes: func() []result.NodeSample { return nodes },
+		Nodes: func() []result.NodeSample { return nodes }, Undo: o.Scenario.Drill.Settle,
 	}
 	if d.target, err = action.Preflight(ctx, d.env, o.AWS.Config, o.Scenario.Drill.Steps); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (s *session) steps() ([]drill.Step, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, drill.Step{Name: st.Kind, At: st.At, After: st.After == scenario.Recovered, Delay: st.Delay, Action: a})
+		steps = append(steps, drill.Step{Name: st.Kind, At: st.At, After: st.After == scenario.Recovered, Delay: st.Delay, Holds: st.Kind == scenario.Hang, Action: a})
 	}
 	return steps, nil
 }

@@ -160,12 +160,28 @@ func check(ctx context.Context, o Options) (target.Server, error) {
 			"give the primary's address, "+s.Upstream)
 	}
 	t := o.Scenario.Topology
-	if t == nil || (t.Shards == s.Shards && t.Replicas == s.Replicas) {
+	if t == nil {
+		return s, nil
+	}
+	if err := checkClusterMode(t.ClusterMode, o.Config.Target.Mode); err != nil {
+		return s, err
+	}
+	if t.Shards == s.Shards && t.Replicas == s.Replicas {
 		return s, nil
 	}
 	return s, fail.WithHint(
 		fmt.Errorf("check %s: it has %d shards and %d replicas, the scenario requires %d and %d", s.Addr, s.Shards, s.Replicas, t.Shards, t.Replicas),
 		fmt.Sprintf("change the target, or the scenario: --set topology.shards=%d --set topology.replicas=%d", s.Shards, s.Replicas))
+}
+
+func checkClusterMode(want, mode string) error {
+	switch {
+	case want == scenario.Enabled && mode != config.Cluster:
+		return fail.WithHint(fmt.Errorf("the scenario requires cluster mode enabled, and the config's target.mode is %s", mode), "give a config with target.mode: cluster")
+	case want == scenario.Disabled && mode == config.Cluster:
+		return fail.WithHint(errors.New("the scenario requires cluster mode disabled, and the config's target.mode is cluster"), "give a config with target.mode: endpoints")
+	}
+	return nil
 }
 
 func writes(sc *scenario.Scenario) bool {

@@ -26,6 +26,9 @@ const (
 // done and everything is healthy again.
 const Recovered = "recovered"
 
+// Refused is the outcome of a step that ElastiCache is to refuse.
+const Refused = "refused"
+
 // Drill is what is done to the target while the load runs.
 type Drill struct {
 	Steps    []Step
@@ -41,6 +44,7 @@ type Step struct {
 	After string // Recovered, or "" for At
 	Delay time.Duration
 
+	Expect    string // Refused, or "" for a step that is to be done
 	Kind      string
 	NodeGroup string        // 0001; "" is the one that holds the ranking (replicas: all of them)
 	Count     int           // replicas or shards: how many there shall be afterwards; 0 with Nodes, where that is not meant
@@ -62,6 +66,7 @@ type stepKeys struct {
 	After *string        `yaml:"after"`
 	Delay time.Duration  `yaml:"delay"`
 
+	Expect           *string       `yaml:"expect"`
 	TestFailover     *failoverKeys `yaml:"test_failover"`
 	IncreaseReplicas *increaseKeys `yaml:"increase_replicas"`
 	DecreaseReplicas *decreaseKeys `yaml:"decrease_replicas"`
@@ -174,8 +179,21 @@ func (c check) step(path string, k stepKeys) Step {
 	} else {
 		c.doc.Errorf(path, "has %d actions; each step has exactly one of: %s", len(actions), strings.Join(stepKinds, ", "))
 	}
-	s.At, s.After, s.Delay = or(k.At, 0), or(k.After, ""), k.Delay
+	if k.Expect != nil {
+		c.expect(path+".expect", *k.Expect, s)
+	}
+	s.At, s.After, s.Delay, s.Expect = or(k.At, 0), or(k.After, ""), k.Delay, or(k.Expect, "")
 	return s
+}
+
+// expect checks the outcome that a step is to have: only what ElastiCache is asked
+// for can be refused.
+func (c check) expect(path, outcome string, s Step) {
+	c.oneOf(path, outcome, Refused)
+	switch s.Kind {
+	case Wait, Kill, Hang, Resume:
+		c.doc.Errorf(path, "%s asks ElastiCache for nothing, which could be refused", s.Kind)
+	}
 }
 
 // actions are those that are given.

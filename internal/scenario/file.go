@@ -30,6 +30,8 @@ type rankingKeys struct {
 type topologyKeys struct {
 	Shards   *int `yaml:"shards"`
 	Replicas *int `yaml:"replicas,required"`
+
+	ClusterMode *string `yaml:"cluster_mode"`
 }
 
 type phaseKeys struct {

@@ -68,9 +68,15 @@ func (c check) topology(k *topologyKeys) *Topology {
 	if k == nil {
 		return nil
 	}
-	t := &Topology{Shards: or(k.Shards, 1), Replicas: or(k.Replicas, 0)}
+	t := &Topology{Shards: or(k.Shards, 1), Replicas: or(k.Replicas, 0), ClusterMode: or(k.ClusterMode, "")}
 	within(c, "topology.shards", t.Shards, 1, maxShards)
 	within(c, "topology.replicas", t.Replicas, 0, maxReplicas)
+	if k.ClusterMode != nil {
+		c.oneOf("topology.cluster_mode", t.ClusterMode, Enabled, Disabled)
+	}
+	if t.ClusterMode == Disabled && t.Shards > 1 {
+		c.doc.Errorf("topology.cluster_mode", "disabled leaves one shard, not %d", t.Shards)
+	}
 	return t
 }
 

@@ -40,9 +40,16 @@ const (
 
 // Topology is what the target must look like.
 type Topology struct {
-	Shards   int // node groups, 1 … 90
-	Replicas int // of each shard, 0 … 5
+	Shards      int    // node groups, 1 … 90
+	Replicas    int    // of each shard, 0 … 5
+	ClusterMode string // Enabled, Disabled, or "" where it does not matter
 }
+
+// The cluster modes of a replication group.
+const (
+	Enabled  = "enabled"  // node groups that share the slots
+	Disabled = "disabled" // one node group behind a primary endpoint and a reader endpoint
+)
 
 // Phase is a stretch of load.
 type Phase struct {

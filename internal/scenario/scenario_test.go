@@ -61,7 +61,7 @@ drill:
     - { at: 30s, test_failover: {} }
     - { after: recovered, delay: 10s, test_failover: { node_group: "0002" } }
     - { at: 2m, increase_replicas: { count: 3, node_group: "0001", restore: true } }
-    - { at: 2m, decrease_replicas: { count: 0 } }
+    - { at: 2m, expect: refused, decrease_replicas: { count: 0 } }
     - { after: recovered, decrease_replicas: { nodes: [lb-0001-002], restore: true } }
     - { at: 3m, add_shards: { count: 2 } }
     - { after: recovered, remove_shards: { count: 1, node_groups: ["0002"], restore: true } }
@@ -77,7 +77,7 @@ limits: { lost_writes: 7 }
 		{At: 30 * time.Second, Kind: "test_failover"},
 		recovered(scenario.Step{Delay: 10 * time.Second, Kind: "test_failover", NodeGroup: "0002"}),
 		{At: 2 * time.Minute, Kind: "increase_replicas", NodeGroup: "0001", Count: 3, Restore: true},
-		{At: 2 * time.Minute, Kind: "decrease_replicas"},
+		{At: 2 * time.Minute, Kind: "decrease_replicas", Expect: scenario.Refused},
 		recovered(scenario.Step{Kind: "decrease_replicas", Nodes: []string{"lb-0001-002"}, Restore: true}),
 		{At: 3 * time.Minute, Kind: "add_shards", Count: 2},
 		recovered(scenario.Step{Kind: "remove_shards", Count: 1, Nodes: []string{"0002"}, Restore: true}),
@@ -114,7 +114,7 @@ name: all
 about: everything
 seed: 7
 ranking: { key: "{r}:1", members: 1000, score_spread: 10, member_format: "m%d", order: random }
-topology: { shards: 2, replicas: 0 }
+topology: { shards: 2, replicas: 0, cluster_mode: enabled }
 outage_threshold: 1s
 error_pause: 0
 phases:
@@ -135,7 +135,7 @@ limits:
 	want := &scenario.Scenario{
 		Name: "all", About: "everything", Seed: 7, Order: "random",
 		Ranking:         ranking.Spec{Key: "{r}:1", Members: 1000, ScoreSpread: 10, MemberFormat: "m%d", Seed: 7},
-		Topology:        &scenario.Topology{Shards: 2},
+		Topology:        &scenario.Topology{Shards: 2, ClusterMode: scenario.Enabled},
 		OutageThreshold: time.Second,
 		Phases: []scenario.Phase{
 			{Name: "a", Warmup: 30 * time.Second, Duration: time.Minute, Ops: []scenario.Load{
@@ -168,7 +168,7 @@ ranking:
   members: 0
   member_format: "%s"
   order: descending
-topology: { shards: 91, replicas: 6 }
+topology: { shards: 91, replicas: 6, cluster_mode: disabled }
 outage_threshold: 5ms
 error_pause: 2m
 phases:
@@ -207,6 +207,7 @@ x.yaml:6: ranking.member_format: "%s" has a verb other than %d or %0Nd; use one 
 x.yaml:7: ranking.order: "descending" is not one of: ascending, random
 x.yaml:8: topology.shards: 91 is not in 1 … 90
 x.yaml:8: topology.replicas: 6 is not in 0 … 5
+x.yaml:8: topology.cluster_mode: disabled leaves one shard, not 91
 x.yaml:9: outage_threshold: 5ms is not in 10ms … 1h0m0s
 x.yaml:10: error_pause: 2m0s is not in 0s … 1m0s
 x.yaml:13: phases.0.duration: must be above 0 and at most 720h0m0s, not 0s
@@ -260,23 +261,26 @@ func sameLine(lines []string, want string) bool {
 
 func TestImpossibleScenariosAreRefused(t *testing.T) {
 	for set, want := range map[string]string{
-		"name=":                             "--set name: is missing",
-		"name=../x":                         `--set name: "../x" is not a name: use up to 100 letters, digits, dots, dashes and underscores`,
-		"ranking.members=":                  "--set ranking.members: is missing",
-		"ranking.members=4294967296":        "--set ranking.members: 4294967296 is not in 1 … 4294967295",
-		"ranking.score_spread=10_000_001":   "--set ranking.score_spread: 10000001 is above ranking.members, which is 10000000: there are not enough members for so many scores",
-		"phases=[]":                         "--set phases: has no phase; at least one is needed",
-		"phases=":                           "--set phases: is missing",
-		"phases.0=":                         "--set phases.0: is empty",
-		"phases.0.name=''":                  `--set phases.0.name: "" is not a name: use up to 100 letters, digits, dots, dashes and underscores`,
-		"phases.0.duration=721h":            "--set phases.0.duration: must be above 0 and at most 720h0m0s, not 721h0m0s",
-		"phases.0.ops.get=":                 "x.yaml:5: phases.0.ops: has no operation; write get: {} for one with its defaults",
-		"phases.0.ops.get.rate=10_000_001":  "--set phases.0.ops.get.rate: must be above 0 and at most 10000000, not 10000001",
-		"phases.0.ops.get.workers=100_001":  "--set phases.0.ops.get.workers: 100001 is not in 1 … 100000",
-		"phases.0.ops.get.members=5":        "--set phases.0.ops.get.members: is not a known key; known here: workers, rate, patience, zipf",
-		"phases.0.ops.find_by_order.zipf=1": "--set phases.0.ops.find_by_order.zipf: is not a known key; known here: workers, rate, patience, rows",
-		"phases.0.ops.find-by-order={}":     "--set phases.0.ops.find-by-order: is not a known key; did you mean find_by_order?",
-		"topology.shards=1":                 "--set topology.replicas: is missing",
+		"name=":                                    "--set name: is missing",
+		"name=../x":                                `--set name: "../x" is not a name: use up to 100 letters, digits, dots, dashes and underscores`,
+		"ranking.members=":                         "--set ranking.members: is missing",
+		"ranking.members=4294967296":               "--set ranking.members: 4294967296 is not in 1 … 4294967295",
+		"ranking.score_spread=10_000_001":          "--set ranking.score_spread: 10000001 is above ranking.members, which is 10000000: there are not enough members for so many scores",
+		"phases=[]":                                "--set phases: has no phase; at least one is needed",
+		"phases=":                                  "--set phases: is missing",
+		"phases.0=":                                "--set phases.0: is empty",
+		"phases.0.name=''":                         `--set phases.0.name: "" is not a name: use up to 100 letters, digits, dots, dashes and underscores`,
+		"phases.0.duration=721h":                   "--set phases.0.duration: must be above 0 and at most 720h0m0s, not 721h0m0s",
+		"phases.0.ops.get=":                        "x.yaml:5: phases.0.ops: has no operation; write get: {} for one with its defaults",
+		"phases.0.ops.get.rate=10_000_001":         "--set phases.0.ops.get.rate: must be above 0 and at most 10000000, not 10000001",
+		"phases.0.ops.get.workers=100_001":         "--set phases.0.ops.get.workers: 100001 is not in 1 … 100000",
+		"phases.0.ops.get.members=5":               "--set phases.0.ops.get.members: is not a known key; known here: workers, rate, patience, zipf",
+		"phases.0.ops.find_by_order.zipf=1":        "--set phases.0.ops.find_by_order.zipf: is not a known key; known here: workers, rate, patience, rows",
+		"phases.0.ops.find-by-order={}":            "--set phases.0.ops.find-by-order: is not a known key; did you mean find_by_order?",
+		"topology.shards=1":                        "--set topology.replicas: is missing",
+		"topology={replicas: 1, cluster_mode: on}": `--set topology.cluster_mode: "on" is not one of: enabled, disabled`,
+		"drill={steps: [{at: 1s, expect: refused, wait: {for: 1s}}]}": "--set drill.steps.0.expect: wait asks ElastiCache for nothing, which could be refused",
+		"drill={steps: [{at: 1s, expect: done, test_failover: {}}]}":  `--set drill.steps.0.expect: "done" is not one of: refused`,
 	} {
 		t.Run(set, func(t *testing.T) {
 			_, err := scenario.Parse("x.yaml", []byte(least), scenario.Overrides{Set: []string{set}})
