@@ -6,7 +6,7 @@ FUZZTIME       ?= 20s
 TESTFLAGS      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test scenarios build lint bench bench-10m fuzz tidy clean redis python
+.PHONY: help demo test scenarios agreement build lint bench bench-10m fuzz tidy clean redis python
 
 help: ## show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,8 +17,11 @@ demo: redis ## a local ElastiCache, a ranking of 1,000,000 members, the four ope
 test: redis python ## everything, with the race detector, against real servers
 	$(GO) test -race -timeout 15m $(TESTFLAGS) ./...
 
-scenarios: redis ## every scenario at reduced size, with its steps (about ten minutes)
-	$(GO) test -race -timeout 30m -tags scenarios -run TestScenarios $(TESTFLAGS) ./cmd/rankbench
+scenarios: redis ## every scenario at reduced size, with its steps (some minutes)
+	$(GO) test -timeout 15m -tags scenarios -run TestScenarios -parallel 4 $(TESTFLAGS) ./cmd/rankbench
+
+agreement: redis ## ten drills, their outages held against those that an independent client sees, to 100 ms
+	$(GO) test -v -timeout 15m -run TestAgreement -count 10 -parallel 1 $(TESTFLAGS) ./cmd/rankbench -tolerance 100ms
 
 build: ## the binary, as bin/rankbench
 	$(GO) build -o bin/rankbench ./cmd/rankbench

@@ -120,7 +120,7 @@ func (g *group) run() run.AWS {
 
 // confirm shows where it goes. What is not on loopback may be production: it
 // wants --yes, or the name of the group typed.
-func (g *group) confirm(t action.Target, roles []action.Role) error {
+func (g *group) confirm(ctx context.Context, t action.Target, roles []action.Role) error {
 	if err := t.Text(os.Stderr, roles); err != nil || t.Place.Loopback || g.yes {
 		return err
 	}
@@ -128,7 +128,7 @@ func (g *group) confirm(t action.Target, roles []action.Role) error {
 		return fail.WithCode(errors.New("this is not on loopback: --yes is needed where nobody can be asked"), fail.CodeUsage)
 	}
 	fmt.Fprintf(os.Stderr, "This changes it for real. Type the id of the replication group to go on: ")
-	typed, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	typed, err := typedLine(ctx)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
@@ -136,6 +136,21 @@ func (g *group) confirm(t action.Target, roles []action.Role) error {
 		return fail.WithCode(errors.New("not confirmed; nothing was changed"), fail.CodeUsage)
 	}
 	return nil
+}
+
+// typedLine is the next line of stdin, which an interrupt does not wait for.
+func typedLine(ctx context.Context) (line string, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		line, err = bufio.NewReader(os.Stdin).ReadString('\n')
+	}()
+	select {
+	case <-done:
+		return line, err
+	case <-ctx.Done():
+		return "", errors.New("interrupted; nothing was changed")
+	}
 }
 
 // target is the config of the nodes, nil where there is none.

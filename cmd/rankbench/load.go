@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,6 +81,7 @@ func runLoad(cmd *cobra.Command, o loadOptions, path string) (err error) {
 	ro, notes := t.options(sc)
 	defer notes.stop()
 	ro.Out, ro.Interval, ro.Metrics = o.out, o.interval, o.metrics
+	ro.Unrestored = unrestored.watch
 	ro.Populate = o.populate || o.target.local
 	ro.Lines = linesTo(o.output)
 	if o.drill {
@@ -118,7 +120,7 @@ func repeatAndPrint(ctx context.Context, ro run.Options, o output) error {
 		err = report.RepeatsText(os.Stdout, r)
 	}
 	fmt.Fprintf(os.Stderr, "series: %s\n", folder)
-	return errors.Join(err, failed)
+	return errors.Join(failed, unlessGone(err)) // the first one's exit code counts
 }
 
 // linesTo: with -o json the lines are progress, not the product.
@@ -134,19 +136,24 @@ func loadAndPrint(ctx context.Context, ro run.Options, o output) error {
 	if folder == "" {
 		return failed
 	}
-	if err := printSummary(s, o); err != nil {
-		return errors.Join(failed, err)
-	}
+	unprinted := printSummary(s, o)
 	fmt.Fprintf(os.Stderr, "results: %s\n", folder)
-	if failed != nil {
-		return failed
-	}
-	return run.Verdict(s)
+	return errors.Join(run.Verdict(s), failed, unprinted) // the first one's exit code counts
 }
 
-func printSummary(s result.Summary, o output) error {
+func printSummary(s result.Summary, o output) (err error) {
 	if o == outputJSON {
-		return result.EncodeJSON(os.Stdout, s)
+		err = result.EncodeJSON(os.Stdout, s)
+	} else {
+		err = report.Text(os.Stdout, s)
 	}
-	return report.Text(os.Stdout, s)
+	return unlessGone(err)
+}
+
+// unlessGone is err, but for that of a reader of stdout who has gone away (`head`).
+func unlessGone(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
 }

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/rankbench/rankbench/internal/fail"
@@ -41,19 +43,48 @@ func exitCode(ctx context.Context, err error) int {
 	return code
 }
 
-// interruptible returns a context that ends with the first ^C (or SIGTERM): no
-// new work is begun, answers are waited for, results are written. The second
-// leaves at once.
+// interruptible returns a context that ends with the first ^C (or SIGTERM, or the
+// end of the terminal): no new work is begun, answers are waited for, results are
+// written. The second leaves at once. A reader of stdout that goes away ends nothing:
+// there may be something to restore.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes return EPIPE
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-signals
 		cancel()
 		<-signals
 		fmt.Fprintln(os.Stderr, "interrupted again: leaving at once; the intervals so far are in the results, the summary is not (make it with `rankbench report`)")
+		if names := unrestored.names(); len(names) > 0 {
+			fmt.Fprintf(os.Stderr, "not restored: %s; see `rankbench describe`\n", strings.Join(names, ", "))
+		}
 		os.Exit(fail.CodeInterrupted)
 	}()
 	return ctx, cancel
+}
+
+// unrestored knows what a drill has changed and not put back, for whoever leaves
+// before that.
+var unrestored changes
+
+type changes struct {
+	mu sync.Mutex
+	of func() []string
+}
+
+func (c *changes) watch(of func() []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of = of
+}
+
+func (c *changes) names() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		return nil
+	}
+	return c.of()
 }

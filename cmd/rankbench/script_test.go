@@ -35,7 +35,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"rankbench": main, "status": status})
+	testscript.Main(m, map[string]func(){"rankbench": main, "status": status, "beside": beside})
 }
 
 // TestScripts runs testdata/script: every command and every error, as a user
@@ -71,7 +71,13 @@ func runScripts(t *testing.T, dir string) {
 			"reduced":   reduced,
 			"elsewhere": elsewhere,
 			"eachfile":  eachFile,
-			"noservers": func(ts *testscript.TestScript, _ bool, _ []string) { noServers(ts) },
+			"agrees":    agrees,
+
+			"clientcost":  clientCost,
+			"watchsets":   watchSets,
+			"witnessed":   witnessed,
+			"cutreplicas": cutReplicas,
+			"noservers":   func(ts *testscript.TestScript, _ bool, _ []string) { noServers(ts) },
 		},
 	})
 }
@@ -218,6 +224,31 @@ func drilled(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if s.Audit == nil || s.Audit.Acknowledged != sets || s.Audit.Checked == 0 {
 		ts.Fatalf("%d sets were acknowledged, the audit is %+v", sets, s.Audit)
+	}
+}
+
+// clientcost SUMMARY LEAST MOST: the longest outage of Set has so much in it that is
+// the client's.
+func clientCost(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: clientcost SUMMARY LEAST MOST")
+	}
+	least, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	most, err := time.ParseDuration(args[2])
+	ts.Check(err)
+	var worst result.Outage
+	for _, o := range readSummary(ts, args[0]).Outages {
+		if o.Op == "set" && o.DurationS > worst.DurationS {
+			worst = o
+		}
+	}
+	if worst.ServiceS == nil || worst.ClientS == nil || worst.Open {
+		ts.Fatalf("no outage of set that has ended and is divided: %+v", worst)
+	}
+	ts.Logf("%s: %.2f s = service %.2f s + client %.2f s", args[0], worst.DurationS, *worst.ServiceS, *worst.ClientS)
+	if *worst.ClientS < least.Seconds() || *worst.ClientS > most.Seconds() {
+		ts.Fatalf("the client's part is not within %s … %s", args[1], args[2])
 	}
 }
 

@@ -12,8 +12,19 @@ import (
 // poll looks at AWS until check is content, which is nil or an error that says
 // what is still missing. An error of AWS that is not going to pass ends it.
 func (e Env) poll(ctx context.Context, check func(context.Context) error) error {
-	return pollEvery(ctx, e.Every, check)
+	said := time.Now()
+	return pollEvery(ctx, e.Every, func(ctx context.Context) error {
+		err := check(ctx)
+		if err != nil && ctx.Err() == nil && time.Since(said) > waitingNoted && e.Note != nil {
+			e.Note("waiting: %v", err)
+			said = time.Now()
+		}
+		return err
+	})
 }
+
+// waitingNoted is how often it is said what is waited for.
+const waitingNoted = time.Minute
 
 // pollEvery says at the end of ctx what was missing at the last look that was not
 // cut short.

@@ -27,14 +27,14 @@ type Target struct {
 	Failovers int // calls of TestFailover in the account in the last 24 hours
 }
 
-// Preflight looks at where the steps go, and refuses what is not allowed, not
-// healthy, or not possible. All refusals are told at once. The Target is good for
+// Preflight looks at where the steps go, which will be done a number of times, and
+// refuses what is not allowed, not healthy, or not possible. All refusals are told at once. The Target is good for
 // showing even then, as far as it came.
-func Preflight(ctx context.Context, e Env, allowed config.AWS, steps []scenario.Step) (t Target, err error) {
+func Preflight(ctx context.Context, e Env, allowed config.AWS, steps []scenario.Step, times int) (t Target, err error) {
 	if t, err = Look(ctx, e); err != nil {
 		return t, err
 	}
-	errs := []error{permitted(ctx, e, allowed, t.Group), fit(t.Group), e.agree(t.Group), t.quota(steps)}
+	errs := []error{permitted(ctx, e, allowed, t.Group), fit(t.Group), e.agree(t.Group), t.quota(steps, times)}
 	for i, s := range steps {
 		if err := e.possible(t.Group, s, !slices.ContainsFunc(steps[:i], reshapes)); err != nil {
 			errs = append(errs, fmt.Errorf("step %d, %s: %w", i+1, s.Kind, err))
@@ -48,11 +48,11 @@ func Preflight(ctx context.Context, e Env, allowed config.AWS, steps []scenario.
 
 // quota holds the steps' failovers against what the account has left. A local
 // ElastiCache has the quota that it was started with, and says so itself.
-func (t Target) quota(steps []scenario.Step) error {
+func (t Target) quota(steps []scenario.Step, times int) error {
 	n := 0
 	for _, s := range steps {
 		if s.Kind == scenario.TestFailover {
-			n++
+			n += times
 		}
 	}
 	if n == 0 || t.Failovers+n <= quota || t.Place.Loopback {

@@ -82,7 +82,7 @@ func (x *site) refuses(t *testing.T, r refusal) {
 	}
 	x.weather.set(func(w *weather) { w.edit = r.edit })
 	defer x.weather.set(func(w *weather) { w.edit = nil })
-	target, err := action.Preflight(t.Context(), e, r.aws, r.steps)
+	target, err := action.Preflight(t.Context(), e, r.aws, r.steps, 1)
 	text := safe(t, err)
 	for _, want := range append(r.want, "refused, nothing was changed: ") {
 		if !strings.Contains(text, want) {
@@ -100,7 +100,7 @@ func (x *site) passes(t *testing.T) {
 		step(scenario.TestFailover), {Kind: scenario.Kill, Role: "replica"}, {Kind: scenario.Wait, For: time.Second},
 		{Kind: scenario.IncreaseReplicas, Count: 2}, {Kind: scenario.DecreaseReplicas, Nodes: []string{"lb-0001-003"}},
 		{Kind: scenario.AddShards, Count: 2}, {Kind: scenario.TestFailover, NodeGroup: "0002"}, {Kind: scenario.RemoveShards, Count: 1},
-	})
+	}, 1)
 	must(t, err)
 	var text strings.Builder
 	must(t, target.Text(&text, x.env.Roles()))
@@ -143,15 +143,15 @@ func (x *site) quota(t *testing.T) {
 		w.edit = replace("<Events>", "<Events>"+called.String(), "<Events/>", "<Events>"+called.String()+"</Events>")
 	})
 	defer x.weather.set(func(w *weather) { w.edit = nil })
-	target, err := action.Preflight(t.Context(), e, config.AWS{}, []scenario.Step{step(scenario.TestFailover)})
+	target, err := action.Preflight(t.Context(), e, config.AWS{}, []scenario.Step{step(scenario.TestFailover)}, 1)
 	if err != nil || target.Place.Loopback || target.Failovers != 14 {
 		t.Errorf("the 15th: %v, %+v", err, target.Place)
 	}
-	_, err = action.Preflight(t.Context(), e, config.AWS{}, []scenario.Step{step(scenario.TestFailover), step(scenario.TestFailover)})
+	_, err = action.Preflight(t.Context(), e, config.AWS{}, []scenario.Step{step(scenario.TestFailover), step(scenario.TestFailover)}, 1)
 	if text := safe(t, err); !strings.Contains(text, "14 failovers were tested in this account within 24 hours, 2 more are asked for, and ElastiCache allows 15") {
 		t.Errorf("error %s", text)
 	}
-	_, err = action.Preflight(t.Context(), e, config.AWS{}, []scenario.Step{{Kind: scenario.IncreaseReplicas, Count: 2}})
+	_, err = action.Preflight(t.Context(), e, config.AWS{}, []scenario.Step{{Kind: scenario.IncreaseReplicas, Count: 2}}, 1)
 	must(t, err)
 }
 
@@ -162,7 +162,7 @@ func (x *site) nodeHangs(t *testing.T) {
 	defer func() {
 		must(t, syscall.Kill(pid, syscall.SIGCONT))
 		eventually(t, func() error {
-			_, err := action.Preflight(t.Context(), x.env, config.AWS{}, []scenario.Step{step(scenario.TestFailover)})
+			_, err := action.Preflight(t.Context(), x.env, config.AWS{}, []scenario.Step{step(scenario.TestFailover)}, 1)
 			return err
 		})
 	}()
@@ -176,7 +176,7 @@ func (x *site) noReplica(t *testing.T) {
 	none := []string{"step 1, test_failover: node group 0001 has no replica"}
 	x.refuses(t, refusal{steps: []scenario.Step{step(scenario.TestFailover)}, want: none})
 	x.refuses(t, refusal{steps: []scenario.Step{step(scenario.TestFailover)}, want: none, env: func(e *action.Env) { e.Nodes = nil }})
-	_, err := action.Preflight(t.Context(), x.env, config.AWS{}, []scenario.Step{{Kind: scenario.IncreaseReplicas, Count: 1}, step(scenario.TestFailover)})
+	_, err := action.Preflight(t.Context(), x.env, config.AWS{}, []scenario.Step{{Kind: scenario.IncreaseReplicas, Count: 1}, step(scenario.TestFailover)}, 1)
 	must(t, err)
 	x.restore(a)
 }

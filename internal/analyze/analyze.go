@@ -1,12 +1,17 @@
 // Package analyze turns the intervals and events of a run into its summary. It
 // is pure: the same folder gives the same summary, today and in a year.
 //
-//  1. A Builder is fed the lines of the run in order. Cells are added up by
-//     phase and operation (tally.go), node samples by node (nodes.go), samples
-//     of the tool itself (client.go).
-//  2. Summary closes the sums: quantiles, outages (outage.go), limits
+//  1. Names is shown the lines of the run, and from then on knows the node of
+//     each sample (names.go).
+//  2. A Builder is fed the lines of the run in order. Cells are added up by
+//     phase and operation (tally.go), node samples by node (nodes.go, reads.go),
+//     samples of the tool itself (client.go).
+//  3. Summary closes the sums: quantiles, outages (outage.go), limits
 //     (limits.go), and warnings about figures that are not to be trusted
 //     (warnings.go).
+//  4. Of a drill, Stretches is fed the lines once more, now that it is known when
+//     what was going on (stretch.go), and Degraded compares each operation with
+//     its own baseline (degraded.go).
 //
 // Every total is a sum of intervals, so that a series and a total cannot disagree.
 package analyze
@@ -27,6 +32,7 @@ type Builder struct {
 	nodes    *nodeTable
 	client   clientTally
 	service  service
+	readers  readers
 	lastS    float64
 	end      *result.RunEnd // nil until the last line, for ever in a killed run
 	warnings []string
@@ -72,6 +78,7 @@ func (b *Builder) Add(iv result.Interval) error {
 		}
 	}
 	b.addNodes(p, iv)
+	b.readers.add(iv.Nodes)
 	b.service.add(iv)
 	b.client.add(iv, p)
 	if p != nil {
@@ -133,19 +140,22 @@ func (b *Builder) Summary(events []result.Event) result.Summary {
 		Nodes: b.nodes.summary(), Events: inOrder(events), Client: b.client.summary(),
 	}
 	if b.end != nil {
-		s.Audit, s.FailedSteps, s.NotRestored = b.end.Audit, b.end.FailedSteps, b.end.NotRestored
+		s.Audit, s.FailedSteps, s.NotRestored, s.AWSClock = b.end.Audit, b.end.FailedSteps, b.end.NotRestored, b.end.AWSClock
 	}
 	s.Client.Reason = b.bottleneck()
 	s.Client.Bottleneck = s.Client.Reason != ""
+	end := 0.0 // of the load
 	for _, p := range b.phases {
 		if !p.begun {
 			continue // never reached
 		}
+		end = p.to
 		s.Phases = append(s.Phases, p.summary())
 		s.Outages = append(s.Outages, p.outages(b.run.OutageThresholdS, b.client.pauses)...)
 	}
 	b.service.split(s.Outages, b.client.pauses)
 	s.ServiceOutages = b.service.outages(b.run.OutageThresholdS, b.client.pauses)
+	b.readers.apply(&s, end)
 	s.Limits, s.Verdict = judge(b.run.Limits, s)
 	s.Warnings = b.allWarnings(s)
 	return s

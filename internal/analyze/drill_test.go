@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -127,10 +128,10 @@ func TestStretchesOfAFailover(t *testing.T) {
 		t.Fatalf("%v, want %v", got, want)
 	}
 	alone := s.Stretches[1]
-	if alone.FromS != 7 || alone.ToS != 15 || alone.Step != 1 || alone.Ops["set"].RPS != 50 || alone.Ops["set"].Failed != 0 || *alone.Ops["set"].P99US < 4900 {
+	if alone.FromS != 7 || alone.ToS != 15 || alone.Step != 1 || *alone.Ops["set"].RPS != 50 || alone.Ops["set"].Failed != 0 || *alone.Ops["set"].P99US < 4900 {
 		t.Errorf("alone: %+v", alone)
 	}
-	if n := alone.Nodes[0]; n.Commands["zadd"] != 800 || n.CPUPct != 50 {
+	if n := alone.Nodes[0]; n.Commands["zadd"] != 800 || *n.CPUPct != 50 {
 		t.Errorf("node while alone: %+v", n)
 	}
 	l := s.Levels["set"]
@@ -170,6 +171,94 @@ func TestAStepThatNeverRecoversLastsToTheEnd(t *testing.T) {
 	}
 	if none := stretched(t); none.Stretches != nil || none.Levels != nil {
 		t.Error("stretches without a step")
+	}
+}
+
+// stretchesOf are those of a phase of 10 s with these lines in it.
+func stretchesOf(t *testing.T, run result.Run, lines []result.Interval, events ...result.Event) result.Summary {
+	t.Helper()
+	lines = slices.Concat([]result.Interval{begin(0, 0, 10)}, lines, []result.Interval{end(0, 0, 10, nil), last(10)})
+	s := summary(t, run, lines...)
+	s.Events = events
+	st := NewStretches(s)
+	for _, iv := range lines {
+		if err := st.Add(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st.Apply(&s)
+	return s
+}
+
+var (
+	stepBegins = result.Event{AtS: 4, Kind: result.StepBegins}
+	stepEnds   = result.Event{AtS: 6, Kind: result.StepRecovered}
+)
+
+func TestNodesOfAStretchAreThoseThatWereSampledInIt(t *testing.T) {
+	busy := func(id string, at float64) result.NodeSample {
+		return sample(id, "replica", at, calls(0, uint64(10*at)), func(s *result.NodeSample) { s.CPUSeconds, s.NetInBytes = at/2, uint64(100*at) })
+	}
+	var lines []result.Interval
+	for _, s := range []result.NodeSample{
+		busy("a", -0.01), busy("a", 1), busy("a", 3), busy("a", 4.02), busy("b", 5), busy("c", 5), busy("c", 5.2), busy("a", 8), busy("a", 9),
+	} {
+		lines = append(lines, result.Interval{FromS: s.AtS, ToS: s.AtS, Nodes: []result.NodeSample{s}})
+	}
+	s := stretchesOf(t, runOf("get"), lines, stepBegins, stepEnds)
+	type row struct {
+		id     string
+		cpu    float64 // -1: none
+		zscore uint64
+	}
+	got := map[string][]row{}
+	for _, st := range s.Stretches {
+		for _, n := range st.Nodes {
+			cpu := -1.0
+			if n.CPUPct != nil {
+				cpu = math.Round(*n.CPUPct)
+			}
+			if (n.CPUPct == nil) != (n.NetInBytesPerMin == nil) || (n.CPUPct == nil) != (n.NetOutBytesPerMin == nil) {
+				t.Errorf("%s: %+v", st.Name, n)
+			}
+			got[st.Name] = append(got[st.Name], row{n.ID, cpu, n.Commands["zscore"]})
+		}
+	}
+	// A sample at 4.02 s is the end of one stretch and the beginning of the next; two that
+	// are 0.2 s apart make no rate, but they do count.
+	want := map[string][]row{
+		Baseline: {{"a", 50, 40}}, During: {{"a", -1, 0}, {"b", -1, 0}, {"c", -1, 2}}, Restored: {{"a", 50, 10}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestShortStretchesHaveNoRates(t *testing.T) {
+	soon := result.Event{AtS: 4.9, Kind: result.StepRecovered}
+	s := stretchesOf(t, runOf("set"), []result.Interval{interval(0, 0, 10, okCell("set", 1000, every(1, 0, 1000)...))}, stepBegins, soon)
+	during := s.Stretches[1]
+	if during.Name != During || during.Ops["set"].RPS != nil || s.Levels["set"].DegradedRPS != nil {
+		t.Errorf("%+v, levels %+v", during, s.Levels["set"])
+	}
+	if l := s.Levels["set"]; *l.BaselineRPS != 100 || l.RestoredRPS == nil {
+		t.Errorf("levels %+v", l)
+	}
+}
+
+// An operation that hangs all the time has no outcome, and is 0 all the same.
+func TestOperationsWithoutAnOutcomeAreInTheStretch(t *testing.T) {
+	s := stretchesOf(t, runOf("set", "get"), []result.Interval{
+		interval(0, 0, 4, okCell("set", 1000, every(1, 0, 400)...), okCell("get", 1000, every(1, 0, 400)...)),
+		interval(0, 4, 10, okCell("get", 1000, every(1, 400, 1000)...)),
+	}, stepBegins, stepEnds)
+	for _, st := range s.Stretches[1:] {
+		if rps := st.Ops["set"].RPS; rps == nil || *rps != 0 {
+			t.Errorf("%s: %+v", st.Name, st.Ops)
+		}
+	}
+	if l := s.Levels["set"]; l.DegradedRPS == nil || *l.DegradedRPS != 0 {
+		t.Errorf("levels %+v", l)
 	}
 }
 

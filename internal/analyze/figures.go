@@ -99,8 +99,13 @@ func (c *figures) levels(op string, l result.Level) {
 			c.add(op+"."+v.name, "1/s", *v.rps)
 		}
 	}
-	if l.BackToP99S != nil {
-		c.add(op+".back_to_p99", "s", *l.BackToP99S)
+	for _, v := range []struct {
+		name    string
+		seconds *float64
+	}{{"back_to_p99", l.BackToP99S}, {"below_half", l.BelowHalfS}, {"errors_above_1pct", l.ErrorsAbove1PctS}} {
+		if v.seconds != nil {
+			c.add(op+"."+v.name, "s", *v.seconds)
+		}
 	}
 }
 

@@ -50,6 +50,9 @@ func (t *nodeTable) add(s result.NodeSample, measured float64) {
 	if s.AtS < n.at {
 		return // overtaken by the sample of a phase's boundary
 	}
+	if n.last != nil && s.Addr != n.last.Addr && !s.Up {
+		return // a node is where it answers
+	}
 	n.addr = s.Addr
 	n.setRole(s)
 	n.addTimes(s)
@@ -151,13 +154,21 @@ func (n *node) summary() result.Node {
 		UsedMemoryBytes: n.usedMemory, MaxLagBytes: n.maxLag,
 		LinkDownS: n.linkDown, UnreachableS: n.unreachable, Restarts: n.restarts, Driver: n.driver,
 	}
-	if u := n.busy; u.seconds > 0 {
-		s.CPUPct = 100 * u.cpu / u.seconds
-		s.NetInBytesPerMin, s.NetOutBytesPerMin = 60*u.in/u.seconds, 60*u.out/u.seconds
+	if u := n.busy; u.seconds >= leastUsageS {
+		s.CPUPct = u.share(100 * u.cpu)
+		s.NetInBytesPerMin, s.NetOutBytesPerMin = u.share(60*u.in), u.share(60*u.out)
 		if u.hasEngine {
-			pct := 100 * u.engine / u.seconds
-			s.EngineCPUPct = &pct
+			s.EngineCPUPct = u.share(100 * u.engine)
 		}
 	}
 	return s
+}
+
+// leastUsageS is the shortest time to tell a rate of, seconds: samples are a
+// second apart, but for those at a phase's borders.
+const leastUsageS = 0.5
+
+func (u usage) share(v float64) *float64 {
+	v /= u.seconds
+	return &v
 }

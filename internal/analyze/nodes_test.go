@@ -115,7 +115,7 @@ func TestSharesOfTimeAreOfTheMeasuredPart(t *testing.T) {
 	lines[len(lines)-2] = end(0, 4, 10, nil)
 	n := summary(t, runOf("set"), lines...).Phases[0].Nodes[0]
 	// From 4 to 10 s: 2.5 s of cpu and 1000 bytes in 6 s.
-	if !near(n.CPUPct, 100*2.5/6) || n.NetInBytesPerMin != 10_000 || n.NetOutBytesPerMin != 20_000 || n.EngineCPUPct != nil {
+	if !near(*n.CPUPct, 100*2.5/6) || *n.NetInBytesPerMin != 10_000 || *n.NetOutBytesPerMin != 20_000 || n.EngineCPUPct != nil {
 		t.Errorf("node is %+v", n)
 	}
 }

@@ -28,7 +28,10 @@ const (
 //	during     from a step's beginning to its end, where it did not
 //	between    from a step's end to the next one's beginning
 //	restored   from the last step's end to the end
-type Stretches struct{ list []*stretch }
+type Stretches struct {
+	list   []*stretch
+	phases []result.Phase
+}
 
 type stretch struct {
 	name  string
@@ -53,6 +56,7 @@ func NewStretches(s result.Summary) *Stretches {
 	if len(s.Phases) == 0 {
 		return out
 	}
+	out.phases = s.Phases
 	end, last := s.Phases[len(s.Phases)-1].ToS, s.Phases[0].FromS
 	step, open := 0, false
 	name := Baseline
@@ -97,10 +101,25 @@ func outageEnd(outages []result.Outage, from, at float64) float64 {
 }
 
 func (s *Stretches) add(name string, step int, from, to float64) {
-	if to > from {
-		s.list = append(s.list, &stretch{name: name, step: step, span: span{from, to}, nodes: newNodeTable(), ops: map[string]*stretchOp{}})
+	if to <= from {
+		return
 	}
+	st := &stretch{name: name, step: step, span: span{from, to}, nodes: newNodeTable(), ops: map[string]*stretchOp{}}
+	for _, p := range s.phases {
+		if p.FromS >= to || p.ToS <= from {
+			continue
+		}
+		for op := range p.Ops { // of one that hangs there is nothing in the intervals
+			st.ops[op] = &stretchOp{}
+		}
+	}
+	s.list = append(s.list, st)
 }
+
+// sampleSlackS: samples come as the second does, steps often begin with it, and a
+// phase's first sample comes just before it. A sample this close to a border,
+// seconds, is of the stretches on both sides of it.
+const sampleSlackS = 0.05
 
 // Any tells whether there is anything to add up.
 func (s *Stretches) Any() bool { return len(s.list) > 0 }
@@ -110,8 +129,8 @@ func (s *Stretches) Any() bool { return len(s.list) > 0 }
 func (s *Stretches) Add(iv result.Interval) error {
 	for _, st := range s.list {
 		for _, n := range iv.Nodes {
-			if n.AtS >= st.from && n.AtS <= st.to {
-				st.nodes.add(n, st.from)
+			if n.AtS >= st.from-sampleSlackS && n.AtS <= st.to+sampleSlackS {
+				st.nodes.add(n, 0)
 			}
 		}
 		if iv.ToS <= st.from || iv.FromS >= st.to {
@@ -184,11 +203,11 @@ func (s *Stretches) Apply(sum *result.Summary) {
 			l, rps := sum.Levels[name], op.rps(st.span)
 			switch {
 			case st.name == Baseline:
-				l.BaselineRPS = &rps
+				l.BaselineRPS = rps
 			case st.name == Restored:
-				l.RestoredRPS = &rps
+				l.RestoredRPS = rps
 			case (st.name == Alone || st.name == During) && l.DegradedRPS == nil:
-				l.DegradedRPS = &rps
+				l.DegradedRPS = rps
 			}
 			sum.Levels[name] = l
 		}
@@ -196,7 +215,18 @@ func (s *Stretches) Apply(sum *result.Summary) {
 	s.applyReturn(sum)
 }
 
-func (op *stretchOp) rps(s span) float64 { return micro(float64(op.ok) / (s.to - s.from)) }
+// leastStretchS is the shortest stretch that has a rate, seconds: in less, a few
+// operations more or less are everything.
+const leastStretchS = 1.0
+
+// rps is nil of a stretch that is too short.
+func (op *stretchOp) rps(s span) *float64 {
+	if s.to-s.from < leastStretchS {
+		return nil
+	}
+	rps := micro(float64(op.ok) / (s.to - s.from))
+	return &rps
+}
 
 func (st *stretch) summary() result.Stretch {
 	out := result.Stretch{Name: st.name, Step: st.step, FromS: st.from, ToS: st.to, Ops: map[string]result.StretchOp{}, Nodes: st.nodes.summary()}

@@ -140,8 +140,8 @@ func (p *phase) primaryReads() []string {
 	for _, id := range slices.Sorted(maps.Keys(p.nodes.byID)) {
 		n := p.nodes.byID[id]
 		steady := len(n.roles) == 1 && n.roles[0].Role == "primary"
-		if reads := n.reads(); steady && reads > 0 && p.nodes.hasReplica(n.addr) {
-			w = append(w, fmt.Sprintf("%s: the primary %s served %d read commands that were meant for replicas", p.plan.Name, n.id, reads))
+		if served := reads(n.commands); steady && served > 0 && p.nodes.hasReplica(n.addr) {
+			w = append(w, fmt.Sprintf("%s: the primary %s served %d read commands that were meant for replicas", p.plan.Name, n.id, served))
 		}
 	}
 	return w
@@ -157,6 +157,7 @@ func (t *nodeTable) hasReplica(addr string) bool {
 	return false
 }
 
-func (n *node) reads() uint64 {
-	return n.commands["zscore"] + n.commands["zcount"] + n.commands["zrevrange"]
+// reads are those of the ranking's operations, of a server's counts.
+func reads(commands map[string]uint64) uint64 {
+	return commands["zscore"] + commands["zcount"] + commands["zrevrange"]
 }

@@ -19,6 +19,7 @@ type Reader interface {
 type Options struct {
 	Connections int                  // reads in parallel; 0 is 4
 	Batch       int                  // members of a read; 0 is 1000
+	Fresh       bool                 // the ranking was filled for this run: nothing but its Sets has changed a member
 	Progress    func(done, of int64) // told after each read, one at a time; may be nil
 }
 
@@ -148,7 +149,7 @@ func (c *checker) read(ctx context.Context, b *batch, t *tally) error {
 		return fmt.Errorf("read %d members: %d scores came back", len(b.ids), len(scores))
 	}
 	for i, id := range b.ids {
-		t.judge(c.ledger, id, scores[i], ok[i])
+		t.judge(c.ledger, id, scores[i], ok[i], c.options.Fresh)
 	}
 	c.tell(len(b.ids))
 	b.clear()

@@ -6,8 +6,10 @@ import (
 	"github.com/rankbench/rankbench/internal/ranking"
 )
 
-// judge compares what was read of one member with what may be there.
-func (t *tally) judge(l *Ledger, id uint32, score float64, found bool) {
+// judge compares what was read of one member with what may be there. A member of
+// which no Set was acknowledged has, unless the ranking is fresh, any score that an
+// earlier run gave it.
+func (t *tally) judge(l *Ledger, id uint32, score float64, found, fresh bool) {
 	e, doubts := &t.entry, l.known(id, &t.entry)
 	if len(e.acked) > 1 {
 		t.overlapped++
@@ -22,7 +24,7 @@ func (t *tally) judge(l *Ledger, id uint32, score float64, found bool) {
 		t.ghosts++
 	case len(e.acked) > 0:
 		t.lose(l.loss(id, e.acked[len(e.acked)-1], score, found))
-	case found:
+	case found && fresh:
 		t.changed++
 	}
 	t.checked++

@@ -17,6 +17,7 @@ type history struct {
 	writes  []*write
 	reads   []*read
 	missing uint64 // reads that said so
+	fresh   bool   // nobody but the run has changed members
 }
 
 type write struct {
@@ -141,7 +142,9 @@ func (h *history) judge(r *audit.Report, id int64, store map[string]float64) {
 	case found && slices.Contains(doubts, got):
 		r.Ghosts++
 	case len(last) == 0 && found:
-		r.Changed++
+		if h.fresh {
+			r.Changed++
+		}
 	case len(last) > 0:
 		lose(r, member, last[len(last)-1], got, found)
 	}

@@ -41,6 +41,9 @@ func (r reader) aws(k awsKeys) AWS {
 	if k.AllowTag != "" && !plainTag.MatchString(k.AllowTag) {
 		r.doc.Errorf("aws.allow_tag", "is not key=value, such as rankbench:allow-drill=true")
 	}
+	if r.doc.Has("aws.allow") && len(k.Allow) == 0 {
+		r.doc.Errorf("aws.allow", "names no group: leave the key away where every group may be changed")
+	}
 	for _, pattern := range k.Allow {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 			r.doc.Errorf("aws.allow", "%q is not the id of a group or a pattern such as lb-staging-*", pattern)

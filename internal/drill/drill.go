@@ -5,8 +5,8 @@
 //  1. Run begins each step at its time, or when the one before it has recovered,
 //     and watches it until it is done. A step that fails does not stop the others
 //     that have a time of their own.
-//  2. When all is over, or at the first ^C, Restore puts back what the steps have
-//     changed: first what holds up others, then the last one first.
+//  2. When all is over, or at the first ^C, Release lets go what holds up everything
+//     else, and Restore puts back what the steps have changed, the last one first.
 //
 // Everything that happens is told as an event at once.
 package drill
@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/rankbench/rankbench/internal/result"
@@ -30,27 +31,38 @@ type Action interface {
 
 // Step is one action and its time.
 type Step struct {
-	Name   string
-	At     time.Duration // offset from the run's start
-	After  bool          // not At, but Delay after the step before has recovered
-	Delay  time.Duration
-	Holds  bool // what it does lasts until a later step or Restore undoes it: when it is done, nothing has recovered
-	Action Action
+	Name     string
+	At       time.Duration // offset from the run's start
+	After    bool          // not At, but Delay after the step before has recovered
+	Delay    time.Duration
+	Holds    bool // what it does lasts until a later step or Release undoes it: when it is done, nothing has recovered
+	Restores bool // there is something for Restore or Release to put back
+	Action   Action
 }
 
 // Options of a drill.
 type Options struct {
 	Steps  []Step
 	Settle time.Duration        // how long each step's end is waited for
+	Over   <-chan struct{}      // closed when the load has ended: no step begins without it
 	Now    func() time.Duration // offset from the run's start
 	Tell   func(result.Event)   // from any goroutine
 }
 
-// Drill is a drill that runs. It is for one goroutine.
+// Drill is a drill that runs. It is for one goroutine, but for Unrestored.
 type Drill struct {
-	o       Options
-	started []Step // those to restore, in order
-	failed  []error
+	o      Options
+	failed []error
+
+	mu      sync.Mutex
+	started []*started // in order
+}
+
+// started is a step that has begun.
+type started struct {
+	Step
+	tried    bool // to restore it
+	restored bool
 }
 
 // Source is that of a drill's own events.
@@ -68,15 +80,22 @@ func (d *Drill) Run(ctx context.Context) error {
 			d.fail(i, s, errors.New("not begun: the step before it has not recovered"))
 			continue
 		}
-		if !d.waitFor(ctx, s) {
-			break
+		switch err := d.waitFor(ctx, s); {
+		case ctx.Err() != nil:
+			return errors.Join(d.failed...)
+		case err != nil:
+			d.fail(i, s, err)
+			recovered = false
+			continue
 		}
 		recovered = d.step(ctx, i, s)
 	}
 	return errors.Join(d.failed...)
 }
 
-func (d *Drill) waitFor(ctx context.Context, s Step) bool {
+// waitFor waits for a step's time, which must be within the load's: a service that
+// nobody uses tells nothing, and the step would break it all the same.
+func (d *Drill) waitFor(ctx context.Context, s Step) error {
 	at := s.At
 	if s.After {
 		at = d.o.Now() + s.Delay
@@ -85,16 +104,28 @@ func (d *Drill) waitFor(ctx context.Context, s Step) bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+	case <-d.o.Over:
 	case <-ctx.Done():
-		return false
+	}
+	select {
+	case <-d.o.Over:
+		return errors.New("not begun: the load was over before its turn came; give the load more time")
+	default:
+		return ctx.Err()
 	}
 }
 
+// late is from when on it is said that a step comes after its time.
+const late = time.Second
+
 // step runs one step and tells whether it has recovered.
 func (d *Drill) step(ctx context.Context, i int, s Step) bool {
-	d.tell(s.Name, result.StepBegins, "step %d begins", i+1)
-	d.started = append(d.started, s)
+	text := ""
+	if by := d.o.Now() - s.At; !s.After && by > late {
+		text = fmt.Sprintf(", %.1f s late: the step before it took so long", by.Seconds())
+	}
+	d.tell(s.Name, result.StepBegins, "step %d begins%s", i+1, text)
+	d.begun(s)
 	if err := s.Action.Start(ctx); err != nil {
 		d.fail(i, s, err)
 		return false
@@ -119,33 +150,68 @@ func (d *Drill) step(ctx context.Context, i int, s Step) bool {
 	return false
 }
 
+func (d *Drill) begun(s Step) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.started = append(d.started, &started{Step: s})
+}
+
+// Unrestored names the steps that have begun and are still to be restored.
+func (d *Drill) Unrestored() (names []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.started {
+		if s.Restores && !s.restored {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
 func (d *Drill) fail(i int, s Step, err error) {
 	d.failed = append(d.failed, fmt.Errorf("step %d, %s: %w", i+1, s.Name, err))
 	d.tell(s.Name, "", "step %d failed: %v", i+1, err)
 }
 
-// Restore puts back what the steps have changed: what holds is let go before all
-// else, since nothing is healthy until then; the rest follows, the last one first.
-// The error joins what could not be restored.
+// Release restores the steps that hold: until then nothing can be healthy. The
+// error joins what could not be restored.
+func (d *Drill) Release(ctx context.Context) error {
+	return d.restore(ctx, func(s Step) bool { return s.Holds })
+}
+
+// Restore puts back what the steps have changed, the last one first. The error
+// joins what could not be restored.
 func (d *Drill) Restore(ctx context.Context) error {
+	return d.restore(ctx, func(Step) bool { return true })
+}
+
+func (d *Drill) restore(ctx context.Context, which func(Step) bool) error {
 	var errs []error
-	slices.Reverse(d.started)
-	slices.SortStableFunc(d.started, func(a, b Step) int { return rank(a) - rank(b) })
-	for _, s := range d.started {
-		if err := s.Action.Restore(ctx); err != nil {
+	for _, s := range d.toRestore(which) {
+		err := s.Action.Restore(ctx)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("step %s: %w", s.Name, err))
 			d.tell(s.Name, "", "not restored: %v", err)
+			continue
 		}
+		d.mu.Lock()
+		s.restored = true
+		d.mu.Unlock()
 	}
-	d.started = nil
 	return errors.Join(errs...)
 }
 
-func rank(s Step) int {
-	if s.Holds {
-		return 0
+// toRestore are the steps that are meant and were not tried yet, the last one first.
+func (d *Drill) toRestore(which func(Step) bool) (steps []*started) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range slices.Backward(d.started) {
+		if which(s.Step) && !s.tried {
+			s.tried = true
+			steps = append(steps, s)
+		}
 	}
-	return 1
+	return steps
 }
 
 func (d *Drill) tell(subject, kind, format string, args ...any) {

@@ -30,8 +30,10 @@ type bench struct {
 
 func newBench(t *testing.T) *bench { return &bench{t: t, start: time.Now()} }
 
-func (b *bench) drill(steps ...drill.Step) *drill.Drill {
-	return drill.New(drill.Options{Steps: steps, Settle: 200 * time.Millisecond,
+func (b *bench) drill(steps ...drill.Step) *drill.Drill { return b.drillUntil(nil, steps...) }
+
+func (b *bench) drillUntil(over <-chan struct{}, steps ...drill.Step) *drill.Drill {
+	return drill.New(drill.Options{Steps: steps, Over: over, Settle: 200 * time.Millisecond,
 		Now: func() time.Duration { return time.Since(b.start) },
 		Tell: func(e result.Event) {
 			b.mu.Lock()
@@ -135,17 +137,58 @@ func TestAStepThatFailsIsToldAndRestored(t *testing.T) {
 func TestWhatHoldsUpOthersIsLetGoFirst(t *testing.T) {
 	b := newBench(t)
 	d := b.drill(
-		drill.Step{Name: "one", Holds: true, Action: act{bench: b, name: "one"}},
+		drill.Step{Name: "one", Holds: true, Restores: true, Action: act{bench: b, name: "one"}},
 		drill.Step{Name: "two", After: true, Action: act{bench: b, name: "two"}},
-		drill.Step{Name: "three", Action: act{bench: b, name: "three"}})
-	if err := errors.Join(d.Run(t.Context()), d.Restore(t.Context())); err != nil {
+		drill.Step{Name: "three", Restores: true, Action: act{bench: b, name: "three", restore: errors.New("no way back")}})
+	if err := d.Run(t.Context()); err != nil {
 		t.Error(err)
+	}
+	if left := d.Unrestored(); !slices.Equal(left, []string{"one", "three"}) {
+		t.Errorf("to be restored: %q", left)
+	}
+	if err := d.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := d.Restore(t.Context()); err == nil {
+		t.Error("three was restored")
+	}
+	if left := d.Unrestored(); !slices.Equal(left, []string{"three"}) {
+		t.Errorf("not restored: %q", left)
 	}
 	b.expect("one starts", "one settles", "two starts", "two settles", "three starts", "three settles",
 		"one is restored", "three is restored", "two is restored")
 	want := []string{"one " + result.StepBegins, "two " + result.StepBegins, "two " + result.StepRecovered, "three " + result.StepBegins, "three " + result.StepRecovered}
 	if got := b.kinds(); !slices.Equal(got, want) {
 		t.Errorf("what holds has not recovered when it is done: %q, want %q", got, want)
+	}
+}
+
+func TestNoStepBeginsWithoutLoad(t *testing.T) {
+	b := newBench(t)
+	over := make(chan struct{})
+	d := b.drillUntil(over,
+		drill.Step{Name: "one", Action: act{bench: b, name: "one", hangs: true}},
+		drill.Step{Name: "two", At: 10 * time.Millisecond, Action: act{bench: b, name: "two"}},
+		drill.Step{Name: "three", At: time.Hour, Action: act{bench: b, name: "three"}})
+	time.AfterFunc(50*time.Millisecond, func() { close(over) }) // one takes 200 ms until it is given up
+	err := d.Run(t.Context())
+	for _, want := range []string{"step 2, two: not begun: the load was over", "step 3, three: not begun: the load was over"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	b.expect("one starts", "one settles")
+}
+
+func TestAStepThatComesLateSaysSo(t *testing.T) {
+	b := newBench(t)
+	b.start = time.Now().Add(-3 * time.Second) // as if the step before had taken so long
+	d := b.drill(drill.Step{Name: "one", At: time.Second, Action: act{bench: b, name: "one"}})
+	if err := d.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if text := b.events[0].Message; !strings.HasPrefix(text, "step 1 begins, 2.") {
+		t.Error(text)
 	}
 }
 

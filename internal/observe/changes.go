@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/rankbench/rankbench/internal/result"
 )
@@ -20,7 +21,8 @@ const (
 type changes struct {
 	begun bool // the first round tells where things stand, not a change
 	nodes map[string]*history
-	roles bool // whether role changes are told
+	ids   map[string]string // by address: the id that it last had, or itself as long as it has had none
+	roles bool              // whether role changes are told
 }
 
 // history is what is remembered of one node. A node is taken to have been up
@@ -32,17 +34,18 @@ type history struct {
 	last       result.NodeSample // as it last answered; RunID "" if it never has
 }
 
-func newChanges(roles bool) *changes { return &changes{nodes: map[string]*history{}, roles: roles} }
+func newChanges(roles bool) *changes {
+	return &changes{nodes: map[string]*history{}, ids: map[string]string{}, roles: roles}
+}
 
 // since returns the differences to the round before, in the order of their time.
 func (c *changes) since(seen []sighting) []result.Event {
-	ids := map[string]string{}
-	for _, s := range seen {
-		ids[s.Addr] = s.ID
-	}
 	var events []result.Event
 	for _, s := range seen {
-		events = append(events, c.node(s, ids)...)
+		events = append(events, c.name(s)...)
+	}
+	for _, s := range seen {
+		events = append(events, c.node(s)...)
 	}
 	events = append(events, c.gone(seen)...)
 	c.begun = true
@@ -50,17 +53,44 @@ func (c *changes) since(seen []sighting) []result.Event {
 	return events
 }
 
-func (c *changes) node(s sighting, ids map[string]string) []result.Event {
+// name takes in whose an address is, and tells it of a node that was known by its
+// address only: that is no other node. Of one that was elsewhere before, what is
+// remembered is what happened there.
+func (c *changes) name(s sighting) []result.Event {
+	if s.ID == s.Addr {
+		c.ids[s.Addr] = cmp.Or(c.ids[s.Addr], s.ID)
+		return nil
+	}
+	c.ids[s.Addr] = s.ID
+	h := c.nodes[s.Addr]
+	if h == nil {
+		return nil
+	}
+	delete(c.nodes, s.Addr)
+	if elsewhere := c.nodes[s.ID]; elsewhere != nil {
+		elsewhere.listed = h.listed
+	} else {
+		c.nodes[s.ID] = h
+	}
+	return []result.Event{{AtS: s.AtS, Source: source, Subject: s.Addr, Message: "is " + s.ID}}
+}
+
+// node tells what has become of one node. An address that has lost its id is where
+// a node was that is elsewhere now: nothing is told of it.
+func (c *changes) node(s sighting) []result.Event {
+	if c.ids[s.Addr] != s.ID {
+		return nil
+	}
 	h := c.nodes[s.ID]
 	if h == nil {
 		h = &history{up: true, listed: !c.begun && s.listed}
 		c.nodes[s.ID] = h
 	}
 	var messages []string
-	messages = append(messages, h.membership(s, ids)...)
+	messages = append(messages, h.membership(s, c.ids)...)
 	messages = append(messages, h.reachability(s)...)
 	if s.Up {
-		messages = append(messages, h.state(s.NodeSample, ids, c.roles)...)
+		messages = append(messages, h.state(s.NodeSample, c.ids, c.roles)...)
 		h.last = s.NodeSample
 	}
 	return eventsOf(s.NodeSample, messages)
@@ -69,14 +99,30 @@ func (c *changes) node(s sighting, ids map[string]string) []result.Event {
 func eventsOf(s result.NodeSample, messages []string) []result.Event {
 	var events []result.Event
 	for _, m := range messages {
-		e := result.Event{AtS: s.AtS, Source: source, Subject: s.ID, Message: m}
-		if m == becamePrimary {
-			e.Kind = result.NewPrimary
-		}
-		events = append(events, e)
+		events = append(events, result.Event{AtS: s.AtS, Source: source, Subject: s.ID, Message: m, Kind: kindOf(m)})
 	}
 	return events
 }
+
+// kindOf is what a message marks, "" for most.
+func kindOf(message string) string {
+	switch {
+	case strings.HasPrefix(message, isPrimary):
+		return result.NewPrimary
+	case strings.HasPrefix(message, joined):
+		return result.NodeJoined
+	case message == left:
+		return result.NodeLeft
+	}
+	return ""
+}
+
+// Beginnings of messages.
+const (
+	isPrimary = "is primary"
+	joined    = "joined the topology"
+	left      = "left the topology"
+)
 
 func (h *history) membership(s sighting, ids map[string]string) []string {
 	was := h.listed
@@ -85,11 +131,11 @@ func (h *history) membership(s sighting, ids map[string]string) []string {
 	case was == s.listed:
 		return nil
 	case !s.listed:
-		return []string{"left the topology"}
+		return []string{left}
 	case s.Up:
-		return []string{"joined the topology as " + roleText(s.NodeSample, ids)}
+		return []string{joined + " as " + roleText(s.NodeSample, ids)}
 	}
-	return []string{"joined the topology"}
+	return []string{joined}
 }
 
 // reachability measures a downtime from the first round in which the node was
@@ -120,7 +166,7 @@ func (h *history) state(s result.NodeSample, ids map[string]string, roles bool) 
 		messages = append(messages, loadingText(s))
 	}
 	if roles && (s.Role != h.last.Role || s.PrimaryAddr != h.last.PrimaryAddr) {
-		messages = append(messages, becameText(s, ids))
+		messages = append(messages, becameText(s, h.last.PrimaryAddr, ids))
 	}
 	return append(messages, h.link(s)...)
 }
@@ -150,11 +196,14 @@ func (h *history) link(s result.NodeSample) []string {
 	return []string{"replication link up after " + seconds(s.AtS-h.linkDownAt)}
 }
 
-// becamePrimary is becameText of a primary.
-const becamePrimary = "became primary"
-
-func becameText(s result.NodeSample, ids map[string]string) string {
-	return "became " + roleText(s, ids)
+// becameText says what a node is now, and of a primary who was it before: the one
+// at address former, which the node replicated from, if it is known.
+func becameText(s result.NodeSample, former string, ids map[string]string) string {
+	text := "is " + roleText(s, ids)
+	if s.Role == "primary" && former != "" {
+		text += " (was " + cmp.Or(ids[former], former) + ")"
+	}
+	return text
 }
 
 func roleText(s result.NodeSample, ids map[string]string) string {
@@ -177,7 +226,7 @@ func (c *changes) gone(seen []sighting) []result.Event {
 			continue
 		}
 		if c.nodes[id].listed {
-			events = append(events, result.Event{AtS: at, Source: source, Subject: id, Message: "left the topology"})
+			events = append(events, result.Event{AtS: at, Source: source, Subject: id, Message: left, Kind: result.NodeLeft})
 		}
 		delete(c.nodes, id)
 	}

@@ -8,7 +8,7 @@
 //  2. The answers say which nodes there are (roster.go): the union of all
 //     CLUSTER NODES, or what the ROLE of the seeds names. Nodes heard of for the
 //     first time are asked in the same round, if time is left.
-//  3. The round's answers become samples (report.go): one for each server,
+//  3. The round's answers become samples (report.go): one for each node,
 //     however many addresses lead to it, with a replica's lag behind its primary.
 //  4. Watch compares each round with the one before and tells the differences
 //     as events (changes.go).

@@ -21,7 +21,7 @@ func samplesOf(seen []sighting) []result.NodeSample {
 	return samples
 }
 
-// report makes the round's samples: one a server, sorted by ID.
+// report makes the round's samples: one a node, sorted by ID.
 func report(r *roster, name func(string) string, answers map[string]answer) []sighting {
 	shown := r.shown(name, answers)
 	r.blind = !slices.ContainsFunc(shown, func(n *node) bool { return answers[n.addr].err == nil })
@@ -32,9 +32,23 @@ func report(r *roster, name func(string) string, answers map[string]answer) []si
 	}
 	setLag(seen)
 	slices.SortFunc(seen, func(a, b sighting) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Addr, b.Addr))
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.standing(), b.standing()), cmp.Compare(a.Addr, b.Addr))
 	})
-	return seen
+	return slices.CompactFunc(seen, func(a, b sighting) bool { return a.ID == b.ID })
+}
+
+// standing tells where a node is of several addresses that have its id: one that
+// was replaced, or removed and made anew, has been at others. 0 is best.
+func (s sighting) standing() int {
+	switch {
+	case s.Up && s.listed:
+		return 0
+	case s.Up:
+		return 1
+	case s.listed:
+		return 2
+	}
+	return 3
 }
 
 // shown chooses one address for each server that was asked. Several may lead to

@@ -128,9 +128,10 @@ func (r *roles) change(s *standing, is result.NodeSample) {
 	if is.Role == s.told.Role && (is.PrimaryAddr == r.proper(s.told.PrimaryAddr) || is.PrimaryAddr == "") {
 		return
 	}
+	former := r.proper(s.told.PrimaryAddr)
 	s.told = is
-	ids := map[string]string{is.PrimaryAddr: r.name(is.PrimaryAddr)}
-	for _, e := range eventsOf(is, []string{becameText(is, ids)}) {
+	ids := map[string]string{is.PrimaryAddr: r.name(is.PrimaryAddr), former: r.name(former)}
+	for _, e := range eventsOf(is, []string{becameText(is, former, ids)}) {
 		r.tell(e)
 	}
 }

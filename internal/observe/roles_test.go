@@ -32,15 +32,15 @@ func TestRolesBecomeEvents(t *testing.T) {
 		{"failover", true, []word{
 			fails(20, "a"), says(80, "b", "primary", ""), says(90, "c", "replica", "b"),
 			says(900, "a", "primary", ""), says(920, "a", "replica", "b"),
-		}, []string{"0.08 b became primary", "0.09 c became replica of b", "0.92 a became replica of b"}},
+		}, []string{"0.08 b is primary (was a)", "0.09 c is replica of b", "0.92 a is replica of b"}},
 		{"the canary tells two primaries apart", true, []word{
 			says(40, "b", "primary", ""), takes(41, "b"), says(60, "a", "primary", ""), says(60, "b", "primary", ""),
 			says(80, "a", "replica", "b"),
-		}, []string{"0.04 b became primary", "0.08 a became replica of b"}},
+		}, []string{"0.04 b is primary (was a)", "0.08 a is replica of b"}},
 		{"told when the hung primary's question has run out, as of its first word", true, []word{
 			says(40, "b", "primary", ""), says(60, "b", "primary", ""), fails(140, "a"),
-		}, []string{"0.04 b became primary"}},
-		{"the primary has stepped down", true, []word{says(40, "b", "primary", ""), says(50, "a", "replica", "b")}, []string{"0.05 a became replica of b", "0.04 b became primary"}},
+		}, []string{"0.04 b is primary (was a)"}},
+		{"the primary has stepped down", true, []word{says(40, "b", "primary", ""), says(50, "a", "replica", "b")}, []string{"0.05 a is replica of b", "0.04 b is primary (was a)"}},
 		{"a replica's successor before it knows whom to copy", true, []word{
 			fails(20, "b"), says(500, "b", "primary", ""), says(5000, "b", "primary", ""), says(5020, "b", "replica", "a"),
 		}, nil},
@@ -49,7 +49,7 @@ func TestRolesBecomeEvents(t *testing.T) {
 		}, nil},
 		{"two primaries without cluster", false, []word{
 			says(500, "b", "primary", ""), says(1490, "b", "primary", ""), says(1510, "b", "primary", ""), says(1520, "a", "primary", ""),
-		}, []string{"0.50 b became primary"}},
+		}, []string{"0.50 b is primary (was a)"}},
 		{"a replica that does not know its primary for a moment", true, []word{says(20, "b", "replica", ""), says(40, "b", "replica", "a")}, nil},
 		{"another name of the same primary", true, []word{says(20, "b", "replica", "alias-of-a")}, nil},
 	} {

@@ -4,6 +4,7 @@ package observe_test
 
 import (
 	"context"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -89,12 +90,12 @@ func TestKilledPrimaryIsToldFromDeathToReturn(t *testing.T) {
 	for _, want := range [][2]string{
 		{"lb-0001-001", "unreachable: re"}, // refused, or reset where it died while asked
 		{"lb-0001-002", "replication link down"},
-		{"lb-0001-002", "became primary"},
+		{"lb-0001-002", "is primary (was lb-0001-001)"},
 	} {
 		w.await(t, strings.Join(want[:], " "), func() bool { return w.has(want[0], want[1]) })
 	}
 	must(t, c.Restart(t.Context(), "lb-0001-001"))
-	for _, message := range []string{"reachable again after ", "restarted", "became replica of lb-0001-002"} {
+	for _, message := range []string{"reachable again after ", "restarted", "is replica of lb-0001-002"} {
 		w.await(t, message, func() bool { return w.has("lb-0001-001", message) })
 	}
 	w.mu.Lock()
@@ -119,6 +120,69 @@ func TestNewReplicaJoinsWithoutCluster(t *testing.T) {
 	}
 	must(t, joins.SlaveOf(t.Context(), host, port).Err())
 	w.await(t, "joined", func() bool { return w.has(other.Addrs()[0], "joined the topology as replica of "+c.Addrs()[0]) })
+}
+
+// learning is a namer that learns, and forgets nothing.
+type learning struct {
+	mu  sync.Mutex
+	ids map[string]string
+}
+
+func (l *learning) learn(c *cluster.Cluster) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, n := range c.Nodes() {
+		l.ids[n.Addr] = n.ID
+	}
+}
+
+func (l *learning) name(addr string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ids[addr]
+}
+
+// messages are those whose subject is an id or one of the addresses of a node.
+func (w *watched) messages(subjects ...string) (messages []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.events {
+		if slices.Contains(subjects, e.Subject) {
+			messages = append(messages, e.Message)
+		}
+	}
+	return messages
+}
+
+func TestLearningANameIsNeitherAJoinNorALeave(t *testing.T) {
+	c, names := clustertest.Start(t, cluster.Options{Shards: 1, Replicas: 1}), &learning{ids: map[string]string{}}
+	names.learn(c)
+	obs := newObserver(t, observe.Options{Seeds: c.Addrs()[:1], Cluster: true, Name: names.name})
+	until(t, obs, func(s []result.NodeSample) bool { return len(s) == 2 && allUp(s) })
+	w := watch(t, obs, 20*time.Millisecond)
+	add := func() (addr string) {
+		must(t, c.AddReplica(t.Context(), "lb-0001-003"))
+		addr = c.Addrs()[2]
+		w.await(t, "joined", func() bool { return w.has(addr, "joined the topology as replica of lb-0001-001") })
+		names.learn(c)
+		w.await(t, "named", func() bool { return w.has(addr, "is lb-0001-003") })
+		return addr
+	}
+	first := add()
+	must(t, c.Remove(t.Context(), "lb-0001-003", 0, 0))
+	for _, message := range []string{"left the topology", "unreachable: "} {
+		w.await(t, message, func() bool { return w.has("lb-0001-003", message) })
+	}
+	second := add() // the id is that of the one before, which is shown for a minute
+	w.await(t, "restarted", func() bool { return w.has("lb-0001-003", "restarted") })
+	times := map[string]int{}
+	for _, m := range w.messages("lb-0001-003", first, second) {
+		words := strings.Fields(m)
+		times[words[0]]++
+	}
+	if want := map[string]int{"joined": 2, "is": 2, "left": 1, "unreachable:": 1, "reachable": 1, "restarted": 1}; !maps.Equal(times, want) {
+		t.Errorf("%q", w.messages("lb-0001-003", first, second))
+	}
 }
 
 func TestWatchEndsWithItsContextAlsoDuringAHang(t *testing.T) {

@@ -18,8 +18,12 @@ func Summarize(path string) (result.Summary, error) {
 	if err != nil {
 		return result.Summary{}, err
 	}
+	names := analyze.NewNames()
+	if _, err := result.ReadIntervals(path, names.Learn); err != nil {
+		return result.Summary{}, err
+	}
 	b := analyze.NewBuilder(run)
-	truncated, err := result.ReadIntervals(path, b.Add)
+	truncated, err := result.ReadIntervals(path, named(names, b.Add))
 	if err != nil {
 		return result.Summary{}, err
 	}
@@ -27,17 +31,29 @@ func Summarize(path string) (result.Summary, error) {
 		b.Warn("the last interval is cut off: the run was killed, or the disk was full")
 	}
 	sum := b.Summary(events)
-	return sum, stretches(path, &sum)
+	if err := stretches(path, names, &sum); err != nil {
+		return result.Summary{}, err
+	}
+	b.Degraded(&sum)
+	return sum, nil
+}
+
+// named gives samples their node's id before a line is added.
+func named(names *analyze.Names, add func(result.Interval) error) func(result.Interval) error {
+	return func(iv result.Interval) error {
+		names.Apply(&iv)
+		return add(iv)
+	}
 }
 
 // stretches reads the intervals of a drill again, now that it is known when what
 // was going on.
-func stretches(path string, sum *result.Summary) error {
+func stretches(path string, names *analyze.Names, sum *result.Summary) error {
 	s := analyze.NewStretches(*sum)
 	if !s.Any() {
 		return nil
 	}
-	if _, err := result.ReadIntervals(path, s.Add); err != nil {
+	if _, err := result.ReadIntervals(path, named(names, s.Add)); err != nil {
 		return err
 	}
 	s.Apply(sum)

@@ -55,9 +55,9 @@ func everything() result.Summary {
 	}
 	nodes := []result.Node{
 		{ID: "lb-0001-001", Addr: "127.0.0.1:7001", Roles: roles("primary", "unreachable", "replica"), Commands: map[string]uint64{"zadd": 123_456, "zscore": 7},
-			CPUPct: 83.4, NetInBytesPerMin: 999_700, NetOutBytesPerMin: 12_345_678, Driver: &result.DriverSample{Attempts: 200_000, Errors: 212}},
+			CPUPct: new(83.4), NetInBytesPerMin: new(999_700.0), NetOutBytesPerMin: new(12_345_678.0), Driver: &result.DriverSample{Attempts: 200_000, Errors: 212}},
 		{ID: "lb-0001-002", Addr: "127.0.0.1:7002", Roles: roles("replica", "primary"), Commands: map[string]uint64{"zscore": 1_000_000, "zcount": 1_000_000, "zrevrange": 3},
-			Replicated: map[string]uint64{"zadd": 123_450}, CPUPct: 7, NetInBytesPerMin: 1.5e9, NetOutBytesPerMin: 0},
+			Replicated: map[string]uint64{"zadd": 123_450}, CPUPct: new(7.0), NetInBytesPerMin: new(1.5e9), NetOutBytesPerMin: new(0.0)},
 	}
 	return result.Summary{
 		Version: 1, Scenario: "failover-set-get-r2", Started: started, DurationS: 725.04, Complete: true,

@@ -113,11 +113,31 @@ func nodesText(b *strings.Builder, nodes []result.Node) {
 		if n.Driver != nil {
 			errs = fmt.Sprint(n.Driver.Errors)
 		}
-		t.AppendRow(table.Row{n.ID, n.Addr, roles(n.Roles), fmt.Sprintf("%.0f %%", n.CPUPct),
-			size(n.NetInBytesPerMin), size(n.NetOutBytesPerMin),
-			n.Commands["zadd"], n.Commands["zscore"], n.Commands["zcount"], n.Commands["zrevrange"], n.Replicated["zadd"], errs})
+		t.AppendRow(table.Row{n.ID, n.Addr, roles(n.Roles), orDash(n.CPUPct, percent),
+			orDash(n.NetInBytesPerMin, size), orDash(n.NetOutBytesPerMin, size),
+			calls(n, n.Commands["zadd"]), calls(n, n.Commands["zscore"]), calls(n, n.Commands["zcount"]), calls(n, n.Commands["zrevrange"]),
+			calls(n, n.Replicated["zadd"]), errs})
 	}
 	t.Render()
+}
+
+// orDash writes a figure, and a dash where there is none.
+func orDash(v *float64, write func(float64) string) string {
+	if v == nil {
+		return "-"
+	}
+	return write(*v)
+}
+
+func percent(v float64) string { return fmt.Sprintf("%.0f %%", v) }
+
+// calls writes a count of a node. One that has none at all was not counted: the
+// observer's own questions would be among them.
+func calls(n result.Node, count uint64) string {
+	if len(n.Commands) == 0 {
+		return "-"
+	}
+	return fmt.Sprint(count)
 }
 
 func roles(spans []result.RoleSpan) string {
@@ -209,9 +229,12 @@ func warningsText(b *strings.Builder, warnings []string) {
 }
 
 // opsOf lists the phase's operations in their usual order.
-func opsOf(p result.Phase) []string {
+func opsOf(p result.Phase) []string { return inOrder(p.Ops) }
+
+// inOrder lists the operations of a map in their usual order.
+func inOrder[T any](byOp map[string]T) []string {
 	order := map[string]int{"set": 0, "get": 1, "find": 2, "find_by_order": 3}
-	return slices.SortedFunc(maps.Keys(p.Ops), func(a, b string) int { return order[a] - order[b] })
+	return slices.SortedFunc(maps.Keys(byOp), func(a, b string) int { return order[a] - order[b] })
 }
 
 func classes(errors map[string]uint64) string {

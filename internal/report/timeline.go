@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,12 +107,31 @@ func parts(o result.Outage) string {
 
 // rates is "set 21,812 rps   get 8,304 rps".
 func rates(st result.Stretch) string {
-	order := map[string]int{"set": 0, "get": 1, "find": 2, "find_by_order": 3}
 	var out []string
-	for _, op := range slices.SortedFunc(maps.Keys(st.Ops), func(a, b string) int { return order[a] - order[b] }) {
-		out = append(out, fmt.Sprintf("%s %s rps", op, grouped(int64(st.Ops[op].RPS+0.5))))
+	for _, op := range inOrder(st.Ops) {
+		rps := st.Ops[op].RPS
+		if rps == nil {
+			return fmt.Sprintf("%.2f s, too short for rates", st.ToS-st.FromS)
+		}
+		out = append(out, fmt.Sprintf("%s %s rps", op, grouped(int64(*rps+0.5))))
 	}
 	return strings.Join(out, "   ")
+}
+
+// degraded is "set below half of the baseline for 2.20 s, more than 1 % errors for
+// 2.10 s (in windows of 0.10 s)", "" of an operation that was never either.
+func degraded(op string, l result.Level) string {
+	var parts []string
+	if v := l.BelowHalfS; v != nil && *v > 0 {
+		parts = append(parts, fmt.Sprintf("below half of the baseline for %.2f s", *v))
+	}
+	if v := l.ErrorsAbove1PctS; v != nil && *v > 0 {
+		parts = append(parts, fmt.Sprintf("more than 1 %% errors for %.2f s", *v))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s (in windows of %.2f s)", op, strings.Join(parts, ", "), *l.WindowS)
 }
 
 // grouped is 1,203,455.
@@ -133,6 +152,14 @@ func timelineText(b *strings.Builder, s result.Summary) {
 	for _, e := range timeline(s) {
 		_ = e.Line(b) // a strings.Builder takes everything
 	}
+	for _, op := range inOrder(s.Levels) {
+		if text := degraded(op, s.Levels[op]); text != "" {
+			fmt.Fprintf(b, "%8s  %-8s  %s\n", "", "degraded", text)
+		}
+	}
+	if c := s.AWSClock; c != nil {
+		fmt.Fprintf(b, "%8s  %-8s  %s\n", "", "clock", clockText(*c))
+	}
 	if a := s.Audit; a != nil {
 		fmt.Fprintf(b, "%8s  %-8s  %s\n", "", "audit", auditText(*a))
 	}
@@ -145,6 +172,19 @@ func timelineText(b *strings.Builder, s result.Summary) {
 	if len(s.Limits) > 0 {
 		fmt.Fprintf(b, "%8s  %-8s  %s\n", "", "verdict", verdict(s))
 	}
+}
+
+// clockText is "AWS's is 0.012 s ahead of ours, give or take 0.100 s".
+func clockText(c result.Skew) string {
+	ahead := "ahead of"
+	if c.OffsetS < 0 {
+		ahead = "behind"
+	}
+	text := fmt.Sprintf("AWS's is %.3f s %s ours, give or take %.3f s", math.Abs(c.OffsetS), ahead, c.WithinS)
+	if math.Abs(c.OffsetS) > c.WithinS {
+		text += "; its events are shown by our clock"
+	}
+	return text
 }
 
 func auditText(a result.Audit) string {

@@ -16,8 +16,8 @@ type Audit struct {
 	Missing     int64    `json:"missing"` // members that are not there at all; those with an acknowledged Set are Lost, too
 	Ghosts      int64    `json:"ghosts"`  // members with the score of an indeterminate Set
 	// Changed counts members without an acknowledged Set that have neither the
-	// score they were filled with nor that of an indeterminate Set: an earlier
-	// run has changed them, most likely.
+	// score they were filled with nor that of an indeterminate Set: others have
+	// changed them. It is counted only where the run has filled the ranking itself.
 	Changed    int64 `json:"changed"`
 	Overlapped int64 `json:"overlapped"` // members of which several last Sets overlapped, so that any of their scores is right
 

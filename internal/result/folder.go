@@ -32,11 +32,20 @@ type Folder struct {
 }
 
 // lineFile is a file of whole lines: one that could not be written to its end
-// (a full disk) is taken back, so that later ones do not run into it.
+// (a full disk) is taken back, so that later ones do not run into it, and waits.
 type lineFile struct {
 	*os.File
-	size int64
+	size    int64
+	waiting [][]byte
+	bytes   int // of those that wait
 }
+
+// ErrLater says that a line could not be written, and will be with one of the next
+// or at the end: a hole in the middle would look like an outage.
+var ErrLater = errors.New("what was seen is kept in memory until it can be written")
+
+// maxWaiting bounds the lines that wait, bytes: hours of them.
+const maxWaiting = 256 << 20
 
 // ErrExists says that the folder holds a run already.
 var ErrExists = errors.New("the folder holds a run already")
@@ -120,13 +129,31 @@ func (f *lineFile) append(v any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(f.Name()), err)
 	}
-	n, err := f.Write(append(line, '\n'))
-	if err != nil {
-		return errors.Join(fmt.Errorf("write results: %w", err), f.Truncate(f.size))
+	if f.bytes+len(line) > maxWaiting {
+		return fmt.Errorf("write results: %s: %d MB wait already", filepath.Base(f.Name()), maxWaiting>>20)
 	}
-	f.size += int64(n)
+	f.waiting, f.bytes = append(f.waiting, append(line, '\n')), f.bytes+len(line)+1
+	if err := f.flush(); err != nil {
+		return fmt.Errorf("%w; %w", err, ErrLater)
+	}
 	return nil
 }
+
+// flush writes the lines that wait, as far as it can.
+func (f *lineFile) flush() error {
+	for len(f.waiting) > 0 {
+		n, err := f.Write(f.waiting[0])
+		if err != nil {
+			return errors.Join(fmt.Errorf("write results: %w", err), f.Truncate(f.size))
+		}
+		f.size, f.bytes = f.size+int64(n), f.bytes-n
+		f.waiting = f.waiting[1:]
+	}
+	return nil
+}
+
+// Close writes what waits, and closes the file.
+func (f *lineFile) Close() error { return errors.Join(f.flush(), f.File.Close()) }
 
 // Close closes the files.
 func (f *Folder) Close() error { return errors.Join(f.intervals.Close(), f.events.Close()) }

@@ -10,15 +10,17 @@ type Repeats struct {
 	Version  int         `json:"version"`
 	Scenario string      `json:"scenario"`
 	Source   string      `json:"source"` // the scenario as it is run; a series of another one is not resumed
-	Want     int         `json:"want"`   // runs
-	Runs     []RepeatRun `json:"runs"`   // those that came to their end
+	Against  string      `json:"against"`
+	Want     int         `json:"want"` // runs
+	Runs     []RepeatRun `json:"runs"` // those that came to their end
 	Figures  []Figure    `json:"figures"`
 }
 
 // RepeatRun is one run; Folder is relative to the series' own.
 type RepeatRun struct {
-	Folder  string `json:"folder"`
-	Verdict string `json:"verdict"`
+	Folder      string   `json:"folder"`
+	Verdict     string   `json:"verdict"`
+	FailedSteps []string `json:"failed_steps,omitempty"` // such a run counts for no figure
 }
 
 // Figure is one figure of all runs that have it.

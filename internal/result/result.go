@@ -94,6 +94,14 @@ type RunEnd struct {
 	FailedSteps []string `json:"failed_steps,omitempty"`
 	NotRestored []string `json:"not_restored,omitempty"`
 	Audit       *Audit   `json:"audit,omitempty"`
+	AWSClock    *Skew    `json:"aws_clock,omitempty"`
+}
+
+// Skew is what AWS's clock was ahead of ours, from the Date of its answers: the
+// truth is within ±WithinS of OffsetS. Offsets of AWS's events are by our clock.
+type Skew struct {
+	OffsetS float64 `json:"offset_s"`
+	WithinS float64 `json:"within_s"`
 }
 
 // PhaseBoundary says that a phase begins or has ended at ToS.
@@ -239,4 +247,6 @@ const (
 	StepBegins    = "step_begins"
 	StepRecovered = "step_recovered" // it is done, and everything is healthy again
 	NewPrimary    = "new_primary"    // a shard has another primary
+	NodeJoined    = "node_joined"    // the topology
+	NodeLeft      = "node_left"
 )

@@ -21,6 +21,7 @@ type Summary struct {
 	Audit       *Audit   `json:"audit,omitempty"`
 	FailedSteps []string `json:"failed_steps,omitempty"`
 	NotRestored []string `json:"not_restored,omitempty"`
+	AWSClock    *Skew    `json:"aws_clock,omitempty"`
 
 	Nodes    []Node   `json:"nodes"`
 	Client   Client   `json:"client"`
@@ -100,6 +101,13 @@ type Level struct {
 	DegradedRPS *float64 `json:"degraded_rps,omitempty"`
 	RestoredRPS *float64 `json:"restored_rps,omitempty"`
 	BackToP99S  *float64 `json:"back_to_p99_s,omitempty"` // from the first step on, until p99 is the baseline's again
+	// BelowHalfS is how long, from the first step on, fewer than half as many succeeded as in the baseline;
+	// ErrorsAbove1PctS, how long more than 1 % failed or were not sent. Both are whole windows of WindowS
+	// seconds: at least 0.1, as long as 100 operations take in the baseline, and so long that the baseline
+	// itself never fell below half.
+	BelowHalfS       *float64 `json:"below_half_s,omitempty"`
+	ErrorsAbove1PctS *float64 `json:"errors_above_1pct_s,omitempty"`
+	WindowS          *float64 `json:"window_s,omitempty"`
 }
 
 // Stretch is a part of a drill: baseline, alone (the promoted primary alone),
@@ -116,8 +124,8 @@ type Stretch struct {
 // StretchOp is one operation in a stretch; latencies are those of the seconds
 // that lie wholly in it, absent where there are none.
 type StretchOp struct {
-	RPS    float64  `json:"rps"`
-	Failed uint64   `json:"failed"` // errors and unsent
+	RPS    *float64 `json:"rps,omitempty"` // absent in less than a second
+	Failed uint64   `json:"failed"`        // errors and unsent
 	P50US  *float64 `json:"p50_us,omitempty"`
 	P99US  *float64 `json:"p99_us,omitempty"`
 }
@@ -125,23 +133,30 @@ type StretchOp struct {
 // Node is one server over a stretch of time. Commands are the server's own
 // counts of what clients sent; Replicated the writes that a replica took over
 // from its primary, which the server counts alike. Driver is what the load's
-// driver did with it.
+// driver did with it. Figures by time are absent where the node did not answer
+// at two moments that are half a second apart.
 type Node struct {
 	ID                string            `json:"id"`
 	Addr              string            `json:"addr"`
 	Roles             []RoleSpan        `json:"roles"`
 	Commands          map[string]uint64 `json:"commands"`
 	Replicated        map[string]uint64 `json:"replicated,omitempty"`
-	CPUPct            float64           `json:"cpu_pct"`                  // of one processor, all threads
+	CPUPct            *float64          `json:"cpu_pct,omitempty"`        // of one processor, all threads
 	EngineCPUPct      *float64          `json:"engine_cpu_pct,omitempty"` // of one processor, main thread
-	NetInBytesPerMin  float64           `json:"net_in_bytes_per_min"`
-	NetOutBytesPerMin float64           `json:"net_out_bytes_per_min"`
+	NetInBytesPerMin  *float64          `json:"net_in_bytes_per_min,omitempty"`
+	NetOutBytesPerMin *float64          `json:"net_out_bytes_per_min,omitempty"`
 	UsedMemoryBytes   uint64            `json:"used_memory_bytes"`
 	MaxLagBytes       int64             `json:"max_lag_bytes"`
 	LinkDownS         float64           `json:"link_down_s"` // replica without its primary
 	UnreachableS      float64           `json:"unreachable_s"`
 	Restarts          int               `json:"restarts"`
 	Driver            *DriverSample     `json:"driver,omitempty"`
+	// FirstReadS is, of a node of the whole run that joined during it, between which offsets it served its
+	// first read of the load; ReadSharePct, its part of all reads after that. LastReadS is, of one that left
+	// while the load ran, between which offsets it served its last.
+	FirstReadS   *[2]float64 `json:"first_read_s,omitempty"`
+	ReadSharePct *float64    `json:"read_share_pct,omitempty"`
+	LastReadS    *[2]float64 `json:"last_read_s,omitempty"`
 }
 
 // RoleSpan says which role a node had from an offset on: primary, replica or unreachable.

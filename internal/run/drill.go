@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type drilling struct {
 	drill  *drill.Drill
 
 	console sync.WaitGroup // the reading of events, which outlives the steps
+	over    chan struct{}  // closed when the load has ended
 	done    chan struct{}  // closed when the last step has ended
 	failed  error          // of steps; set before done is closed
 }
@@ -45,16 +47,16 @@ func preflight(ctx context.Context, o *Options, server target.Server) (*drilling
 	}
 	defer observer.Close() //nolint:errcheck // nothing is written through it
 	nodes := observer.Sample(ctx, func() time.Duration { return 0 })
-	d := &drilling{done: make(chan struct{}), names: names}
+	d := &drilling{over: make(chan struct{}), done: make(chan struct{}), names: names}
 	d.env = action.Env{
 		AWS: o.AWS.Client, Group: o.AWS.Group, Slot: server.Slot, Pid: o.AWS.Pid,
 		Nodes: func() []result.NodeSample { return nodes }, Undo: o.Scenario.Drill.Settle,
 	}
-	if d.target, err = action.Preflight(ctx, d.env, o.AWS.Config, o.Scenario.Drill.Steps); err != nil {
+	if d.target, err = action.Preflight(ctx, d.env, o.AWS.Config, o.Scenario.Drill.Steps, max(1, o.RunsLeft)); err != nil {
 		return nil, err
 	}
 	d.env.Every = o.AWS.every(d.target.Place)
-	return d, o.AWS.Confirm(d.target, d.env.Roles())
+	return d, o.AWS.Confirm(ctx, d.target, d.env.Roles())
 }
 
 // prepareDrill makes what a drill and an audit need before anything is sent.
@@ -86,7 +88,10 @@ func (s *session) startSteps(ctx context.Context) {
 		return
 	}
 	steps, _ := s.steps() // prepareDrill has made them before
-	d.drill = drill.New(drill.Options{Steps: steps, Settle: s.o.Scenario.Drill.Settle, Now: s.now, Tell: s.event})
+	d.drill = drill.New(drill.Options{Steps: steps, Settle: s.o.Scenario.Drill.Settle, Over: d.over, Now: s.now, Tell: s.event})
+	if s.o.Unrestored != nil {
+		s.o.Unrestored(d.drill.Unrestored)
+	}
 	console, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.console.Go(func() { d.env.Console.Run(console, d.env.Every) })
 	d.console.Go(func() { d.names.Run(console, learnEvery) })
@@ -117,7 +122,11 @@ func (s *session) steps() ([]drill.Step, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, drill.Step{Name: st.Kind, At: st.At, After: st.After == scenario.Recovered, Delay: st.Delay, Holds: st.Kind == scenario.Hang, Action: a})
+		holds := st.Kind == scenario.Hang
+		steps = append(steps, drill.Step{
+			Name: st.Kind, At: st.At, After: st.After == scenario.Recovered, Delay: st.Delay,
+			Holds: holds, Restores: holds || st.Restore, Action: a,
+		})
 	}
 	return steps, nil
 }
@@ -160,21 +169,55 @@ func newProbe(o Options) (*observe.Probe, error) {
 // canary is the probe's own key, in the slot of the ranking.
 func canary(key string) string { return ranking.MarkerKey(key) + "-probe" }
 
-// endDrill waits for the steps, restores what they changed, reads the ledger
-// back, and says what came of it. An interrupt ends the steps, not the rest.
-func (s *session) endDrill(ctx context.Context, end *result.RunEnd) {
+// end waits for the steps, reads the ledger back, restores what the steps changed,
+// and says what came of it. An interrupt ends the steps, not the rest.
+func (s *session) end(ctx context.Context) *result.RunEnd {
+	end := &result.RunEnd{}
 	d := s.drilling
 	if d == nil {
-		return
+		s.readBack(ctx, end)
+		end.Interrupted = ctx.Err() != nil
+		return end
 	}
-	s.idle(d.done)
+	close(d.over)
+	s.beside(func() { <-d.done })
+	cut := ctx.Err() != nil
 	if d.failed != nil {
 		end.FailedSteps = lines(d.failed)
 	}
-	if err := d.drill.Restore(context.WithoutCancel(ctx)); err != nil {
-		end.NotRestored = lines(err)
-	}
+	s.beside(func() {
+		stop := context.AfterFunc(ctx, s.tellRestoring)
+		defer stop()
+		rest := context.WithoutCancel(ctx)
+		held := d.drill.Release(rest)
+		s.readBack(rest, end)
+		if err := errors.Join(held, d.drill.Restore(rest)); err != nil {
+			end.NotRestored = lines(err)
+		}
+	})
 	s.endConsole()
+	if off, within, ok := d.env.AWS.Skew(); ok {
+		end.AWSClock = &result.Skew{OffsetS: off.Seconds(), WithinS: within.Seconds()}
+	}
+	end.Interrupted = cut || ctx.Err() != nil
+	return end
+}
+
+// tellRestoring says what goes on after an interrupt, where that may take a while.
+func (s *session) tellRestoring() {
+	if names := s.drilling.drill.Unrestored(); len(names) > 0 {
+		s.noteDrill("")("interrupted; restoring %s, which may take minutes; ^C again leaves it as it is", strings.Join(names, ", "))
+	}
+}
+
+// beside does something that takes its time while lines are written.
+func (s *session) beside(do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	s.idle(done)
 }
 
 // idle writes a line a second until done is closed: the load is over, and what the
@@ -219,21 +262,47 @@ func lines(err error) []string {
 	return out
 }
 
-// readBack reads the ledger's members from the primary.
+// readBack reads the ledger's members from the primary. After an interrupt there may
+// be none for a while: it waits until there is, as long as a step's end is waited for.
 func (s *session) readBack(ctx context.Context, end *result.RunEnd) {
 	if s.ledger == nil {
 		return
 	}
-	client, err := target.Open(patient(s.o.Config), s.o.Scenario.Ranking.Key, target.Need{Workers: auditConnections})
-	if err == nil {
-		defer client.Close()
-		var r audit.Report
-		if r, err = s.ledger.Check(context.WithoutCancel(ctx), client.Store(), audit.Options{Connections: auditConnections}); err == nil {
-			end.Audit = &r
-			return
+	err := s.readBackOnce(ctx, end)
+	if err != nil && s.drilling != nil {
+		s.noteDrill("")("acknowledged writes cannot be read back yet: %v; trying again", err)
+		err = s.readBackLater(ctx, end)
+	}
+	if err != nil {
+		end.Warnings = append(end.Warnings, fmt.Sprintf("acknowledged writes could not be read back: %v", err))
+	}
+}
+
+func (s *session) readBackLater(ctx context.Context, end *result.RunEnd) error {
+	within, cancel := context.WithTimeout(ctx, s.o.Scenario.Drill.Settle)
+	defer cancel()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		<-tick.C
+		err := s.readBackOnce(within, end)
+		if err == nil || within.Err() != nil {
+			return err
 		}
 	}
-	end.Warnings = append(end.Warnings, fmt.Sprintf("acknowledged writes could not be read back: %v", err))
+}
+
+func (s *session) readBackOnce(ctx context.Context, end *result.RunEnd) error {
+	client, err := target.Open(patient(s.o.Config), s.o.Scenario.Ranking.Key, target.Need{Workers: auditConnections})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	r, err := s.ledger.Check(ctx, client.Store(), audit.Options{Connections: auditConnections, Fresh: s.fresh})
+	if err == nil {
+		end.Audit = &r
+	}
+	return err
 }
 
 // auditConnections read the ledger back: as many as the server's one thread can use.

@@ -14,9 +14,34 @@ import (
 // gap is what the lines of a drill say of one operation while it runs: a look
 // ahead at the outages that the summary has to the end.
 type gap struct {
+	quiet  time.Duration // what may pass without a success where nothing has failed
 	last   time.Duration // end of the last bucket with a success
 	told   bool          // that there is none any more
 	failed map[string]uint64
+}
+
+// sparse is how many intervals of a rate may pass without a success, as in the summary.
+const sparse = 5
+
+// gapOf is the gap of an operation of the phase. At a slow rate nothing may be due
+// for longer than the threshold.
+func (p *phaseRun) gapOf(op string) *gap {
+	if g := p.gaps[op]; g != nil {
+		return g
+	}
+	g := &gap{quiet: p.o.Scenario.OutageThreshold, last: p.from, failed: map[string]uint64{}}
+	for _, j := range p.phase.Jobs {
+		if j.Kind.String() == op && j.Rate > 0 {
+			g.quiet = max(g.quiet, time.Duration(sparse/j.Rate*float64(time.Second)))
+		}
+	}
+	p.gaps[op] = g
+	return g
+}
+
+// out tells whether d without a success is an outage.
+func (g *gap) out(d, threshold time.Duration) bool {
+	return d > g.quiet || d > threshold && len(g.failed) > 0
 }
 
 // tellOutages prints when an operation has no success any more, and when it has
@@ -24,11 +49,7 @@ type gap struct {
 func (p *phaseRun) tellOutages(now time.Duration, cells []result.Cell) {
 	threshold := p.o.Scenario.OutageThreshold
 	for _, c := range cells {
-		g := p.gaps[c.Op]
-		if g == nil {
-			g = &gap{last: p.from, failed: map[string]uint64{}}
-			p.gaps[c.Op] = g
-		}
+		g := p.gapOf(c.Op)
 		for class, f := range c.Errors {
 			g.failed[class] += f.N
 		}
@@ -37,7 +58,7 @@ func (p *phaseRun) tellOutages(now time.Duration, cells []result.Cell) {
 				continue
 			}
 			at := time.Duration(c.OKAt.From+uint64(i)) * result.BucketWidth
-			if at-g.last > threshold {
+			if g.out(at-g.last, threshold) {
 				p.tellGap(g.last, g.told, c.Op, g.failed)
 				p.tellLoad(at, fmt.Sprintf("%s: recovered   outage %.2f s", c.Op, (at-g.last).Seconds()))
 			}
@@ -45,7 +66,7 @@ func (p *phaseRun) tellOutages(now time.Duration, cells []result.Cell) {
 		}
 	}
 	for op, g := range p.gaps {
-		if now-g.last > threshold {
+		if g.out(now-g.last, threshold) {
 			p.tellGap(g.last, g.told, op, g.failed)
 			g.told = true
 		}

@@ -32,8 +32,12 @@ type Options struct {
 	Populate bool                     // fill the ranking first where it is not right
 	Metrics  string                   // address for Prometheus; "" for none
 	Repeat   int                      // which run of a series it is, from 0
+	RunsLeft int                      // of the series, this one included; 0 is 1
 	AWS      *AWS                     // the scenario's steps are done to this group; nil: its load only
-	Versions map[string]string        // rankbench, go, go-redis
+	// Unrestored is given a function that names, at any time, what the steps have changed and
+	// not put back; may be nil.
+	Unrestored func(names func() []string)
+	Versions   map[string]string // rankbench, go, go-redis
 
 	Lines io.Writer // a line for each operation and interval
 	Notes Notes     // progress and warnings
@@ -75,11 +79,14 @@ func Load(ctx context.Context, o Options) (result.Summary, string, error) {
 		removeEmpty(o.Out)
 		return result.Summary{}, "", err
 	}
-	interrupted := s.run(ctx)
-	failed := s.close(ctx, interrupted)
+	s.run(ctx)
+	end, failed := s.close(ctx)
 	sum, err := report.Summarize(o.Out)
 	if err != nil {
 		return sum, o.Out, errors.Join(failed, err)
+	}
+	if !sum.Complete { // the last lines did not come to the disk
+		sum.FailedSteps, sum.NotRestored, sum.Audit, sum.Interrupted = end.FailedSteps, end.NotRestored, end.Audit, end.Interrupted
 	}
 	return sum, o.Out, errors.Join(failed, report.WriteSummary(o.Out, sum))
 }

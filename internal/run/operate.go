@@ -24,7 +24,7 @@ type AWS struct {
 	Group  string
 	Pid    func(id string) int // local: of a node's process; nil elsewhere
 	// Confirm shows where it goes, and asks the user where that is needed.
-	Confirm func(action.Target, []action.Role) error
+	Confirm func(context.Context, action.Target, []action.Role) error
 }
 
 // every is how often AWS is asked how far it is.
@@ -55,14 +55,14 @@ func Operate(ctx context.Context, o Operation) error {
 		return err
 	}
 	defer stop()
-	t, err := action.Preflight(ctx, env, o.Config, []scenario.Step{o.Step})
+	t, err := action.Preflight(ctx, env, o.Config, []scenario.Step{o.Step}, 1)
 	if t.Place.Endpoint != "" {
 		env.Every = o.every(t.Place)
 	}
 	if err != nil {
 		return err
 	}
-	if err := o.Confirm(t, env.Roles()); err != nil {
+	if err := o.Confirm(ctx, t, env.Roles()); err != nil {
 		return err
 	}
 	env.Console = action.NewConsole(o.Client, t.Group, w.offset, w.tell, w.note)

@@ -105,7 +105,7 @@ func operation(t *testing.T, l *local.Local, s scenario.Step) (run.Operation, *s
 	}
 	out := &screen{}
 	return run.Operation{
-		AWS:  run.AWS{Client: client, Group: "lb", Confirm: func(action.Target, []action.Role) error { return nil }},
+		AWS:  run.AWS{Client: client, Group: "lb", Confirm: func(context.Context, action.Target, []action.Role) error { return nil }},
 		Step: s, Settle: 90 * time.Second, Target: target, Out: out,
 	}, out
 }
@@ -117,7 +117,7 @@ func TestOperateWatchesAnOperationToItsEnd(t *testing.T) {
 			l := elastiCache(t, mode)
 			o, out := operation(t, l, scenario.Step{Kind: scenario.TestFailover, NodeGroup: "0001"})
 			var roles []action.Role
-			o.Confirm = func(_ action.Target, said []action.Role) error { roles = said; return nil }
+			o.Confirm = func(_ context.Context, _ action.Target, said []action.Role) error { roles = said; return nil }
 			if err := run.Operate(t.Context(), o); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func TestOperateEndsAsItShould(t *testing.T) {
 		{name: "refused", step: scenario.Step{Kind: scenario.TestFailover, NodeGroup: "0004"}, code: fail.CodeFailed, want: "refused, nothing was changed: step 1, test_failover: replication group lb has no node group 0004"},
 		{name: "no group", step: scenario.Step{Kind: scenario.TestFailover}, change: func(o *run.Operation) { o.Group = "none" }, code: fail.CodeFailed, want: "ReplicationGroupNotFoundFault"},
 		{name: "not confirmed", step: scenario.Step{Kind: scenario.TestFailover, NodeGroup: "0001"}, code: fail.CodeUsage, want: "no", change: func(o *run.Operation) {
-			o.Confirm = func(action.Target, []action.Role) error {
+			o.Confirm = func(context.Context, action.Target, []action.Role) error {
 				return fail.WithCode(errors.New("no"), fail.CodeUsage)
 			}
 		}},

@@ -130,7 +130,7 @@ func expectFailoverSeen(t *testing.T, s result.Summary, primary, replica cluster
 	t.Helper()
 	for _, want := range []struct{ subject, message string }{
 		{primary.ID, "unreachable"},
-		{replica.ID, "became primary"},
+		{replica.ID, "is primary (was " + primary.ID + ")"},
 	} {
 		if !slices.ContainsFunc(s.Events, func(e result.Event) bool {
 			return e.Subject == want.subject && strings.Contains(e.Message, want.message)

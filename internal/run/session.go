@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rankbench/rankbench/internal/audit"
@@ -38,6 +39,7 @@ type session struct {
 	drilling *drilling        // nil without steps
 	probe    *observe.Probe   // likewise
 	ledger   *audit.Ledger    // nil where Sets are not audited
+	fresh    bool             // the ranking was filled for this run
 	folder   *result.Folder
 	start    time.Time // offset 0
 	engine   *load.Engine
@@ -46,6 +48,7 @@ type session struct {
 	nodes  []result.NodeSample // newest, not yet written
 	newest []result.NodeSample
 	failed error // first failure to write
+	later  bool  // something waits to be written, and that was said
 
 	pauses  self.Pauses
 	lines   chan func(io.Writer) error // to be printed
@@ -89,9 +92,10 @@ func begin(ctx context.Context, o Options, pl *plan.Plan, metrics net.Listener) 
 			return nil, err
 		}
 	}
+	fresh := false
 	if o.Populate {
-		warning, err := fillNoted(ctx, o, pl)
-		if err != nil {
+		var warning []string
+		if fresh, warning, err = fillNoted(ctx, o, pl); err != nil {
 			return nil, err
 		}
 		server.Warnings = append(server.Warnings, warning...)
@@ -100,17 +104,18 @@ func begin(ctx context.Context, o Options, pl *plan.Plan, metrics net.Listener) 
 	if err != nil {
 		return nil, err
 	}
-	s := &session{o: o, plan: pl, client: client, metrics: metrics, drilling: d}
+	s := &session{o: o, plan: pl, client: client, metrics: metrics, drilling: d, fresh: fresh}
 	if err := s.prepare(ctx, server); err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
 	return s, nil
 }
 
-func fillNoted(ctx context.Context, o Options, pl *plan.Plan) (warnings []string, err error) {
+// fillNoted fills the ranking where it is not right; fresh tells that it did.
+func fillNoted(ctx context.Context, o Options, pl *plan.Plan) (fresh bool, warnings []string, err error) {
 	r, err := fillRanking(ctx, o, pl, false)
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
 	if !r.AlreadyRight {
 		o.Notes.Note("filled %q: %d members in %.1f s (%.0f/s)", o.Scenario.Ranking.Key, r.Members, r.Seconds, r.MembersPerSec)
@@ -119,7 +124,7 @@ func fillNoted(ctx context.Context, o Options, pl *plan.Plan) (warnings []string
 		warnings = append(warnings, fmt.Sprintf("only %d of %d replicas have all members: reads may miss some", r.Replicas, r.ReplicasWanted))
 		o.Notes.Note("warning: %s", warnings[0])
 	}
-	return warnings, nil
+	return !r.AlreadyRight, warnings, nil
 }
 
 func (s *session) prepare(ctx context.Context, server target.Server) error {
@@ -203,13 +208,13 @@ func needOf(pl *plan.Plan) target.Need {
 func (s *session) startBackground() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
+	s.lines, s.printed = make(chan func(io.Writer) error, waitingLines), make(chan struct{})
+	go s.print()
 	if s.metrics != nil {
 		s.expose(ctx)
 	}
 	s.background.Go(func() { s.observer.Watch(ctx, cutEvery, s.now, s.keepNodes, s.event) })
 	s.background.Go(func() { s.pauses.Watch(ctx, s.now) })
-	s.lines, s.printed = make(chan func(io.Writer) error, waitingLines), make(chan struct{})
-	go s.print()
 	if s.probe != nil {
 		s.background.Go(func() { s.probe.Run(ctx, s.now, s.event) })
 	}
@@ -222,10 +227,18 @@ const waitingLines = 1000
 
 // print writes the lines of the intervals, beside the cuts: a screen that does
 // not take them must not keep the intervals from the disk.
+// Nor must one that has gone away, as `head` does, end the run.
 func (s *session) print() {
 	defer close(s.printed)
+	gone := false
 	for line := range s.lines {
-		s.keep(line(s.o.Lines))
+		if gone {
+			continue
+		}
+		err := line(s.o.Lines)
+		if gone = errors.Is(err, syscall.EPIPE); !gone {
+			s.keep(err)
+		}
 	}
 }
 
@@ -299,6 +312,13 @@ func (s *session) event(e result.Event) {
 // keepError keeps the first failure to write, under mu: it makes the run end
 // with an error, but not before everything that can still be done is done.
 func (s *session) keepError(err error) {
+	if errors.Is(err, result.ErrLater) {
+		if !s.later {
+			s.o.Notes.Note("warning: %v", err)
+		}
+		s.later = true
+		return
+	}
 	if err != nil && s.failed == nil {
 		s.failed = err
 		s.o.Notes.Note("warning: %v; the run goes on, its results are not complete", err)
@@ -311,8 +331,8 @@ func (s *session) keep(err error) {
 	s.keepError(err)
 }
 
-// run runs the phases in sequence, and says whether it was interrupted.
-func (s *session) run(ctx context.Context) (interrupted bool) {
+// run runs the phases in sequence.
+func (s *session) run(ctx context.Context) {
 	s.startSteps(ctx)
 	for i, ph := range s.plan.Phases {
 		if ctx.Err() != nil {
@@ -320,14 +340,11 @@ func (s *session) run(ctx context.Context) (interrupted bool) {
 		}
 		s.runPhase(ctx, i, ph)
 	}
-	return ctx.Err() != nil
 }
 
 // close ends the background, writes the last line and closes everything.
-func (s *session) close(ctx context.Context, interrupted bool) error {
-	end := &result.RunEnd{Interrupted: interrupted}
-	s.endDrill(ctx, end)
-	s.readBack(ctx, end)
+func (s *session) close(ctx context.Context) (*result.RunEnd, error) {
+	end := s.end(ctx)
 	s.stop()
 	s.background.Wait()
 	close(s.lines)
@@ -338,7 +355,7 @@ func (s *session) close(ctx context.Context, interrupted bool) error {
 	if s.probe != nil {
 		err = errors.Join(err, s.probe.Close())
 	}
-	return err
+	return end, err
 }
 
 // write appends a line to the intervals, and shows it to Prometheus.
