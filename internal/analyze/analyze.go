@@ -27,15 +27,16 @@ import (
 
 // Builder adds up a run. It is for one goroutine.
 type Builder struct {
-	run      result.Run
-	phases   []*phase
-	nodes    *nodeTable
-	client   clientTally
-	service  service
-	readers  readers
-	lastS    float64
-	end      *result.RunEnd // nil until the last line, for ever in a killed run
-	warnings []string
+	run       result.Run
+	phases    []*phase
+	nodes     *nodeTable
+	client    clientTally
+	service   service
+	readers   readers
+	lastS     float64
+	lastPhase int
+	end       *result.RunEnd // nil until the last line, for ever in a killed run
+	warnings  []string
 }
 
 // phase is what is known of one phase.
@@ -52,7 +53,7 @@ type phase struct {
 
 // NewBuilder returns an empty builder for a run.
 func NewBuilder(run result.Run) *Builder {
-	b := &Builder{run: run, nodes: newNodeTable(), service: service{readFrom: run.ReadFrom}, warnings: slices.Clone(run.Warnings)}
+	b := &Builder{run: run, nodes: newNodeTable(), service: service{readFrom: run.ReadFrom}, lastPhase: -1, warnings: slices.Clone(run.Warnings)}
 	for _, p := range run.Phases {
 		b.phases = append(b.phases, &phase{plan: p, ops: map[string]*tally{}, warmup: map[string]*tally{}, nodes: newNodeTable()})
 	}
@@ -61,6 +62,7 @@ func NewBuilder(run result.Run) *Builder {
 
 // Add adds one line of intervals.ndjson.
 func (b *Builder) Add(iv result.Interval) error {
+	b.hole(iv)
 	b.lastS = max(b.lastS, iv.ToS)
 	if iv.End != nil {
 		b.end = iv.End
@@ -85,6 +87,20 @@ func (b *Builder) Add(iv result.Interval) error {
 		p.client.add(iv, p)
 	}
 	return nil
+}
+
+// holeS is what may be missing between two intervals, seconds: less is rounding.
+const holeS = 0.05
+
+// hole takes what is missing between two intervals of a phase for a pause: nothing
+// is known of it.
+func (b *Builder) hole(iv result.Interval) {
+	same := iv.Phase >= 0 && iv.Phase == b.lastPhase
+	if b.lastPhase = iv.Phase; !same || iv.FromS-b.lastS < holeS {
+		return
+	}
+	b.client.pauses = append(b.client.pauses, result.Pause{FromS: b.lastS, ToS: iv.FromS})
+	b.Warn(fmt.Sprintf("the intervals from %.2f s to %.2f s are missing: what happened then is not known", b.lastS, iv.FromS))
 }
 
 // Warn adds a doubt about the figures.
@@ -151,8 +167,8 @@ func (b *Builder) Summary(events []result.Event) result.Summary {
 		}
 		end = p.to
 		s.Phases = append(s.Phases, p.summary())
-		s.Outages = append(s.Outages, p.outages(b.run.OutageThresholdS, b.client.pauses)...)
 	}
+	s.Outages = b.outages()
 	b.service.split(s.Outages, b.client.pauses)
 	s.ServiceOutages = b.service.outages(b.run.OutageThresholdS, b.client.pauses)
 	b.readers.apply(&s, end)

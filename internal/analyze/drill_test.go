@@ -4,7 +4,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/rankbench/rankbench/internal/result"
@@ -270,8 +269,87 @@ func TestAKilledDrillSaysWhatWasNotPutBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := b.Summary([]result.Event{{AtS: 3, Kind: result.StepBegins, Subject: "decrease_replicas"}})
-	if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "decrease_replicas had begun at 3.0 s") }) {
-		t.Errorf("warnings %q", s.Warnings)
+	s := b.Summary([]result.Event{
+		{AtS: 1, Kind: result.StepBegins, Subject: "test_failover"}, {AtS: 2, Kind: result.StepRecovered, Subject: "test_failover"},
+		{AtS: 3, Kind: result.StepBegins, Subject: "decrease_replicas"}, {AtS: 4, Kind: result.StepRecovered, Subject: "decrease_replicas"},
+		{AtS: 5, Kind: result.StepBegins, Subject: "test_failover"},
+	})
+	for text, want := range map[string]bool{"decrease_replicas had begun at 3.0 s": true, "test_failover had begun at 5.0 s": true, "test_failover had begun at 1.0 s": false} {
+		if got := warned(s, text); got != want {
+			t.Errorf("%s: %v, warnings %q", text, got, s.Warnings)
+		}
+	}
+}
+
+// TestStretchesEndWithTheLoad: a recovery may take longer.
+func TestStretchesEndWithTheLoad(t *testing.T) {
+	s := stretchesOf(t, runOf("set"), []result.Interval{interval(0, 0, 10, okCell("set", 1000, every(1, 0, 1000)...))},
+		stepBegins, result.Event{AtS: 5, Kind: result.NewPrimary}, result.Event{AtS: 30, Kind: result.StepRecovered})
+	alone := s.Stretches[1]
+	if len(s.Stretches) != 2 || alone.ToS != 10 || *alone.Ops["set"].RPS != 100 || *s.Levels["set"].DegradedRPS != 100 || s.Levels["set"].RestoredRPS != nil {
+		t.Errorf("%+v, levels %+v", s.Stretches, s.Levels["set"])
+	}
+}
+
+// TestDegradedIsThePrimaryAlone, where a step before it changed no primary.
+func TestDegradedIsThePrimaryAlone(t *testing.T) {
+	cell := okCell("set", 1000, append(every(1, 0, 600), every(2, 600, 1000)...)...)
+	s := stretchesOf(t, runOf("set"), []result.Interval{interval(0, 0, 10, cell)},
+		result.Event{AtS: 2, Kind: result.StepBegins}, result.Event{AtS: 4, Kind: result.StepRecovered},
+		result.Event{AtS: 5, Kind: result.StepBegins}, result.Event{AtS: 6, Kind: result.NewPrimary}, result.Event{AtS: 9, Kind: result.StepRecovered})
+	if rps := s.Levels["set"].DegradedRPS; rps == nil || *rps != 50 {
+		t.Errorf("levels %+v", s.Levels["set"])
+	}
+}
+
+// TestRatesAreOfTheTimeWithLoad: between two phases nothing is sent.
+func TestRatesAreOfTheTimeWithLoad(t *testing.T) {
+	lines := []result.Interval{
+		begin(0, 0, 10), interval(0, 0, 10, okCell("set", 1, every(1, 0, 1000)...)), end(0, 0, 10, nil),
+		begin(1, 14, 24), interval(1, 14, 24, okCell("set", 1, every(1, 1400, 2400)...)), end(1, 14, 24, nil), last(24),
+	}
+	s := summary(t, runOf("set"), lines...)
+	s.Events = []result.Event{{AtS: 8, Kind: result.StepBegins}, {AtS: 16, Kind: result.StepRecovered}}
+	st := NewStretches(s)
+	for _, iv := range lines {
+		if err := st.Add(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st.Apply(&s)
+	for _, got := range s.Stretches {
+		if rps := got.Ops["set"].RPS; rps == nil || *rps != 100 {
+			t.Errorf("%s: %+v", got.Name, got.Ops["set"])
+		}
+	}
+}
+
+// TestThePrimaryServesReadsWhileItIsAlone: with no replica there, go-redis sends
+// reads to it.
+func TestThePrimaryServesReadsWhileItIsAlone(t *testing.T) {
+	run := runOf("get")
+	run.ReadFrom = "replica"
+	lines := []result.Interval{begin(0, 0, 10)}
+	for i := range uint64(10) {
+		iv := interval(0, float64(i), float64(i+1), okCell("get", 500, every(1, i*100, i*100+100)...))
+		iv = probed(probed(iv, "write", every(2, i*100, i*100+100)...), "read_primary", every(2, i*100, i*100+100)...)
+		switch {
+		case i < 3 || i > 7:
+			iv = probed(iv, "read", every(2, i*100, i*100+100)...)
+		case i == 3:
+			iv = probed(iv, "read", every(2, 300, 350)...)
+		default:
+			iv = probed(iv, "read")
+		}
+		lines = append(lines, iv)
+	}
+	if out := summary(t, run, append(lines, end(0, 0, 10, nil), last(10))...).ServiceOutages; len(out) > 0 {
+		t.Errorf("outages of the service: %+v", out)
+	}
+	for i := 5; i <= 7; i++ {
+		lines[i].Probe[2].Asked = 50 // a replica is there, and does not answer
+	}
+	if out := summary(t, run, append(lines, end(0, 0, 10, nil), last(10))...).ServiceOutages; len(out) == 0 {
+		t.Error("a replica that does not answer is no outage")
 	}
 }

@@ -15,7 +15,8 @@ const (
 	Pass = "pass"
 	Fail = "fail"
 	None = "none" // the scenario has no limits
-	// Incomplete: what was seen meets the limits, but the run was interrupted or killed.
+	// Incomplete: what was seen meets the limits, but that is not enough: the run was interrupted or
+	// killed, a step of the drill failed, or a limit cannot be told.
 	Incomplete = "incomplete"
 )
 
@@ -38,17 +39,22 @@ func judge(limits []result.RunLimit, s result.Summary) ([]result.Limit, string) 
 		j := judgeOne(l, s)
 		out = append(out, j)
 		switch {
-		case !j.OK:
+		case !j.OK && !j.Unknown:
 			verdict = Fail
+		case j.Unknown && verdict != Fail:
+			verdict = Incomplete
 		case verdict == None:
 			verdict = Pass
 		}
 	}
-	if verdict == Pass && (s.Interrupted || !s.Complete) {
+	if verdict == Pass && (cutShort(s) || len(s.FailedSteps) > 0) {
 		verdict = Incomplete
 	}
 	return out, verdict
 }
+
+// cutShort tells that the run did not come to its end.
+func cutShort(s result.Summary) bool { return s.Interrupted || !s.Complete }
 
 // Wanted is a limit's name and bound as people read them: "set.p99", "<= 20ms".
 func Wanted(l result.RunLimit) (name, want string) {
@@ -70,7 +76,10 @@ func judgeOne(l result.RunLimit, s result.Summary) result.Limit {
 		return result.Limit{Name: name, Want: want, Got: yesNo(s.Client.Bottleneck), OK: !s.Client.Bottleneck}
 	}
 	if l.Metric == metricLostWrites {
-		return judgeLost(name, want, l.Want, s.Audit)
+		return judgeLost(name, want, l.Want, s)
+	}
+	if l.Metric == metricOutage && ran(l.Op, s.Phases) {
+		return judgeOutage(name, want, l, s.Outages, cutShort(s))
 	}
 	got := measured(l, s)
 	if math.IsNaN(got) { // no success: a latency limit is not met
@@ -84,11 +93,35 @@ func judgeOne(l result.RunLimit, s result.Summary) result.Limit {
 }
 
 // judgeLost: what was not read back may be lost.
-func judgeLost(name, want string, most float64, a *result.Audit) result.Limit {
-	if a == nil {
-		return result.Limit{Name: name, Want: want, Got: "not read back", OK: false}
+func judgeLost(name, want string, most float64, s result.Summary) result.Limit {
+	if s.Audit == nil {
+		return result.Limit{Name: name, Want: want, Got: "not read back", Unknown: cutShort(s)}
 	}
-	return result.Limit{Name: name, Want: want, Got: strconv.FormatInt(a.Lost, 10), OK: float64(a.Lost) <= most}
+	return result.Limit{Name: name, Want: want, Got: strconv.FormatInt(s.Audit.Lost, 10), OK: float64(s.Audit.Lost) <= most}
+}
+
+// judgeOutage judges the longest outage without what is not the service's: while
+// rankbench itself did not run. One that is within the limit only because of that,
+// or because the load ended before it did, is not known to be; the latter is no
+// success, unless the run was cut short anyway.
+func judgeOutage(name, want string, l result.RunLimit, outages []result.Outage, cut bool) result.Limit {
+	longest, whole, open := 0.0, 0.0, false
+	for _, o := range outages {
+		if o.Op == l.Op {
+			longest, whole, open = max(longest, micro(o.DurationS-o.PausedS)), max(whole, o.DurationS), open || o.Open
+		}
+	}
+	out := result.Limit{Name: name, Want: want, Got: format(l.Metric, longest), OK: longest <= l.Want}
+	switch {
+	case !out.OK:
+	case open:
+		out.Got += ", not ended"
+		out.OK, out.Unknown = cut, true
+	case whole > l.Want:
+		out.Got += fmt.Sprintf(", or %s with what rankbench did not see", format(l.Metric, whole))
+		out.Unknown = true
+	}
+	return out
 }
 
 func yesNo(b bool) string {
@@ -101,9 +134,6 @@ func yesNo(b bool) string {
 // measured is the figure a limit is about: seconds, a count, or a rate; NaN
 // where there is none.
 func measured(l result.RunLimit, s result.Summary) float64 {
-	if l.Metric == metricOutage && ran(l.Op, s.Phases) {
-		return longestOutage(l.Op, s.Outages)
-	}
 	got, seen := 0.0, false
 	for _, p := range s.Phases {
 		o, ok := p.Ops[l.Op]
@@ -154,18 +184,6 @@ func metricOf(metric string, o result.OpSummary) float64 {
 // never tried, no outage is no merit.
 func ran(op string, phases []result.Phase) bool {
 	return slices.ContainsFunc(phases, func(p result.Phase) bool { _, ok := p.Ops[op]; return ok })
-}
-
-// longestOutage leaves out what is not the service's: while rankbench itself
-// did not run.
-func longestOutage(op string, outages []result.Outage) float64 {
-	longest := 0.0
-	for _, o := range outages {
-		if o.Op == op {
-			longest = max(longest, micro(o.DurationS-o.PausedS))
-		}
-	}
-	return longest
 }
 
 func format(metric string, v float64) string {

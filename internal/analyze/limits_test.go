@@ -14,10 +14,11 @@ func limited(limits ...result.RunLimit) result.Run {
 	return r
 }
 
-// someTrouble is phase one: 800 sets in 8 s, then an outage of 2 s with 5
-// errors and 3 unsent; gets run without a fault.
+// someTrouble is phase one: 800 sets in 8 s, between the 700th and the next an
+// outage of 2 s with 5 errors and 3 unsent; gets run without a fault.
 func someTrouble() []result.Interval {
-	set := fail(fail(okCell("set", 2000, every(1, 0, 800)...), "refused", every(1, 800, 805)...), "unsent", 900, 901, 902)
+	done := append(every(1, 0, 700), every(1, 900, 1000)...)
+	set := fail(fail(okCell("set", 2000, done...), "refused", every(1, 700, 705)...), "unsent", 800, 801, 802)
 	return whole(set, okCell("get", 1000, every(1, 0, 1000)...))
 }
 
@@ -53,6 +54,33 @@ func TestLimits(t *testing.T) {
 				t.Errorf("verdict is %s, want %s", s.Verdict, verdict)
 			}
 		})
+	}
+}
+
+// TestAnOutageThatHasNotEndedIsNotKnown: the load ended before it did.
+func TestAnOutageThatHasNotEndedIsNotKnown(t *testing.T) {
+	lines := func() []result.Interval { return whole(okCell("set", 2000, every(1, 0, 800)...)) }
+	run := limited(result.RunLimit{Op: "set", Metric: "outage", Want: 2})
+	s := summary(t, run, lines()...)
+	if want := (result.Limit{Name: "set.outage", Want: "<= 2s", Got: "2s, not ended", Unknown: true}); s.Limits[0] != want || s.Verdict != Incomplete {
+		t.Errorf("limit is %+v, verdict %s", s.Limits[0], s.Verdict)
+	}
+	cut := lines()
+	cut[len(cut)-1].End.Interrupted = true
+	if s := summary(t, run, cut...); !s.Limits[0].OK || !s.Limits[0].Unknown || s.Verdict != Incomplete {
+		t.Errorf("interrupted: limit is %+v, verdict %s", s.Limits[0], s.Verdict)
+	}
+	run.Limits[0].Want = 1.9
+	if s := summary(t, run, lines()...); s.Limits[0].OK || s.Limits[0].Unknown || s.Verdict != Fail {
+		t.Errorf("too long already: limit is %+v, verdict %s", s.Limits[0], s.Verdict)
+	}
+}
+
+func TestAFailedStepIsNoPass(t *testing.T) {
+	lines := whole(okCell("set", 2000, every(1, 0, 1000)...))
+	lines[len(lines)-1].End.FailedSteps = []string{"step 1, test_failover: refused"}
+	if s := summary(t, limited(result.RunLimit{Op: "set", Metric: "outage", Want: 2}), lines...); s.Verdict != Incomplete {
+		t.Errorf("verdict %s, limits %+v", s.Verdict, s.Limits)
 	}
 }
 

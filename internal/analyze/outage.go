@@ -18,25 +18,88 @@ var bucketS = result.BucketWidth.Seconds()
 // an outage from the threshold on.
 const slowFactor = 5
 
-// outages finds the gaps between successes of each operation that are longer
-// than the threshold, from the beginning of the measured part to its end. A
-// phase that never had a success is one outage.
-func (p *phase) outages(threshold float64, pauses []result.Pause) []result.Outage {
-	var out []result.Outage
-	for _, op := range p.plan.Ops {
-		t := p.ops[op]
-		if t == nil {
-			t = newTally()
+// outages finds the gaps between successes of each operation that are longer than
+// the threshold, in the measured parts of the phases; in a drill, whose steps may
+// come at any time, in the warm-ups, too. What has not ended when a phase does goes
+// on to the next success of the operation in a later one.
+func (b *Builder) outages() []result.Outage {
+	out := []result.Outage{}
+	open := map[string]int{} // by operation, the one that has not ended
+	for _, p := range b.phases {
+		if !p.begun {
+			continue
 		}
-		out = append(out, p.outagesOf(op, t, threshold)...)
+		for _, op := range p.plan.Ops {
+			from, t := p.stretchOf(op, b.run.Command == drillCommand)
+			found := p.outagesOf(op, t, from, b.run.OutageThresholdS)
+			if i, was := open[op]; was {
+				found = goOn(&out[i], found, t, from, p.to)
+				if !out[i].Open {
+					delete(open, op)
+				}
+			}
+			out = append(out, found...)
+			if n := len(out) - 1; len(found) > 0 && out[n].Open {
+				open[op] = n
+			}
+		}
 	}
 	for i := range out {
-		out[i].PausedS = pausedIn(pauses, out[i].FromS, out[i].ToS)
+		out[i].PausedS = pausedIn(b.client.pauses, out[i].FromS, out[i].ToS)
 	}
 	return out
 }
 
-func (p *phase) outagesOf(op string, t *tally, threshold float64) []result.Outage {
+// drillCommand is the command of a run with steps, as run.json has it.
+const drillCommand = "drill"
+
+// stretchOf is where outages of an operation are looked for in a phase: from an
+// offset on, in a tally.
+func (p *phase) stretchOf(op string, whole bool) (from float64, t *tally) {
+	t = newTally()
+	if p.ops[op] != nil {
+		t = p.ops[op]
+	}
+	if !whole || p.warmup[op] == nil {
+		return p.from, t
+	}
+	both := newTally()
+	for _, part := range []*tally{p.warmup[op], t} {
+		maps.Copy(both.okAt, part.okAt)
+		for class, at := range part.failedAt {
+			if both.failedAt[class] == nil {
+				both.failedAt[class] = map[uint64]uint64{}
+			}
+			for bucket, n := range at {
+				both.failedAt[class][bucket] += n
+			}
+		}
+	}
+	return micro(p.from - p.plan.WarmupS), both
+}
+
+// goOn ends an open outage with the first success in a later phase, which is
+// looked at between two offsets, and returns those found there that are left.
+func goOn(o *result.Outage, found []result.Outage, t *tally, from, to float64) []result.Outage {
+	switch {
+	case len(found) > 0 && found[0].FromS == from:
+		o.ToS, o.Open, o.Unsent = found[0].ToS, found[0].Open, o.Unsent+found[0].Unsent
+		for class, n := range found[0].Errors {
+			o.Errors[class] += n
+		}
+		found = found[1:]
+	case len(t.okAt) > 0:
+		o.ToS, o.Open = micro(float64(slices.Min(slices.Collect(maps.Keys(t.okAt))))*bucketS), false
+	default:
+		o.ToS = to
+	}
+	o.DurationS = micro(o.ToS - o.FromS)
+	return found
+}
+
+// outagesOf are those of one operation from an offset on to the phase's end. A
+// phase that never had a success is one outage.
+func (p *phase) outagesOf(op string, t *tally, from, threshold float64) []result.Outage {
 	done := slices.Sorted(maps.Keys(t.okAt))
 	quiet := max(threshold, slowFactor*medianGap(t.okAt, done))
 	if rate := p.plan.Rates[op]; rate > 0 {
@@ -52,7 +115,7 @@ func (p *phase) outagesOf(op string, t *tally, threshold float64) []result.Outag
 			out = append(out, o)
 		}
 	}
-	last := p.from
+	last := from
 	for _, b := range done {
 		consider(last, micro(float64(b)*bucketS), false)
 		last = micro(float64(b+1) * bucketS)

@@ -165,3 +165,56 @@ func TestOutagesOfOperationsArePhasesApart(t *testing.T) {
 		t.Errorf("outages are %+v, want one of get in one", s.Outages)
 	}
 }
+
+// TestAnOutageGoesOnInTheNextPhase: what has not ended is not over because a phase is.
+func TestAnOutageGoesOnInTheNextPhase(t *testing.T) {
+	one := []result.Interval{begin(0, 0, 10), interval(0, 0, 10, fail(okCell("set", 1, every(1, 0, 800)...), "refused", 900)), end(0, 0, 10, nil)}
+	for name, tt := range map[string]struct {
+		two  result.Cell
+		to   float64
+		open bool
+		n    uint64 // errors
+	}{
+		"ended late":    {fail(okCell("set", 1, every(1, 1500, 2200)...), "refused", 1300), 15, false, 2},
+		"ended between": {okCell("set", 1, every(1, 1201, 2200)...), 12.01, false, 1},
+		"never ended":   {fail(result.Cell{Op: "set"}, "refused", 1300), 22, true, 2},
+	} {
+		two := []result.Interval{begin(1, 12, 22), interval(1, 12, 22, tt.two), end(1, 12, 22, nil), last(22)}
+		s := summary(t, runOf("set"), slices.Concat(one, two)...)
+		if len(s.Outages) != 1 {
+			t.Errorf("%s: outages are %+v", name, s.Outages)
+			continue
+		}
+		o := s.Outages[0]
+		if o.FromS != 8 || o.ToS != tt.to || !near(o.DurationS, tt.to-8) || o.Open != tt.open || o.Errors["refused"] != tt.n || o.Phase != "one" {
+			t.Errorf("%s: outage is %+v", name, o)
+		}
+	}
+}
+
+// TestADrillsWarmupIsNotLeftOut: steps come when they come.
+func TestADrillsWarmupIsNotLeftOut(t *testing.T) {
+	warm := okCell("set", 1, every(1, 0, 200)...)
+	warm.Warmup = true
+	measured := okCell("set", 1, every(1, 600, 1000)...)
+	run := runOf("set")
+	run.Phases[0].WarmupS = 5
+	lines := []result.Interval{begin(0, 5, 10), interval(0, 0, 5, fail(warm, "refused", 300)), interval(0, 5, 10, measured), end(0, 5, 10, nil), last(10)}
+	if out := summary(t, run, lines...).Outages; len(out) != 0 {
+		t.Errorf("load: outages are %+v", out)
+	}
+	run.Command = "drill"
+	out := summary(t, run, lines...).Outages
+	if len(out) != 1 || out[0].FromS != 2 || out[0].ToS != 6 || out[0].Errors["refused"] != 1 {
+		t.Errorf("drill: outages are %+v", out)
+	}
+}
+
+// TestWhatIsMissingIsNoOutage: an interval was not written.
+func TestWhatIsMissingIsNoOutage(t *testing.T) {
+	s := summary(t, runOf("set"), begin(0, 0, 10), interval(0, 0, 3, okCell("set", 1, every(1, 0, 300)...)),
+		interval(0, 6, 10, okCell("set", 1, every(1, 600, 1000)...)), end(0, 0, 10, nil), last(10))
+	if o := s.Outages[0]; !near(o.PausedS, 3) || !warned(s, "the intervals from 3.00 s to 6.00 s are missing") {
+		t.Errorf("outage %+v, warnings %q", o, s.Warnings)
+	}
+}

@@ -25,6 +25,13 @@ type service struct {
 	from, to float64                    // of the probing
 	probed   bool
 	readFrom string // the run's
+	looks    []look
+}
+
+// look is one interval of the probing: whether there were replicas to ask.
+type look struct {
+	span
+	replicas bool
 }
 
 func (s *service) add(iv result.Interval) {
@@ -35,6 +42,8 @@ func (s *service) add(iv result.Interval) {
 		s.okAt, s.from, s.probed = map[string]map[uint64]bool{}, iv.FromS, true
 	}
 	s.to = iv.ToS
+	replicas := slices.ContainsFunc(iv.Probe, func(c result.ProbeCell) bool { return c.Name == probeRead && c.Asked > 0 })
+	s.looks = append(s.looks, look{span{iv.FromS, iv.ToS}, replicas})
 	for _, c := range iv.Probe {
 		if s.okAt[c.Name] == nil {
 			s.okAt[c.Name] = map[uint64]bool{}
@@ -69,6 +78,9 @@ func (s *service) gaps(questions []string) []span {
 	for _, q := range questions {
 		maps.Copy(answered, s.okAt[q])
 	}
+	if slices.Equal(questions, []string{probeRead}) {
+		s.readAlone(answered)
+	}
 	var out []span
 	last := s.from
 	consider := func(to float64) {
@@ -82,6 +94,23 @@ func (s *service) gaps(questions []string) []span {
 	}
 	consider(s.to)
 	return out
+}
+
+// readAlone adds the reads that a primary answered while it had no replica: there
+// go-redis sends them to it. When the last one went, or the first one came, in an
+// interval is not known: the one before and the one after count, too.
+func (s *service) readAlone(answered map[uint64]bool) {
+	for i, l := range s.looks {
+		if l.replicas {
+			continue
+		}
+		from, to := s.looks[max(0, i-1)].from, s.looks[min(len(s.looks)-1, i+1)].to
+		for b := uint64(from / bucketS); micro(float64(b)*bucketS) < to; b++ {
+			if s.okAt[probeReadPrimary][b] {
+				answered[b] = true
+			}
+		}
+	}
 }
 
 // span is a stretch of the run, seconds.

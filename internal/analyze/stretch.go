@@ -43,6 +43,7 @@ type stretch struct {
 
 type stretchOp struct {
 	ok, failed uint64
+	loadS      float64 // of the stretch in which the operation was sent and measured
 	latency    *hdr.Histogram
 	seconds    []second // in order
 }
@@ -100,7 +101,9 @@ func outageEnd(outages []result.Outage, from, at float64) float64 {
 	return at
 }
 
+// add adds a stretch, as far as there is load.
 func (s *Stretches) add(name string, step int, from, to float64) {
+	to = min(to, s.phases[len(s.phases)-1].ToS)
 	if to <= from {
 		return
 	}
@@ -110,7 +113,10 @@ func (s *Stretches) add(name string, step int, from, to float64) {
 			continue
 		}
 		for op := range p.Ops { // of one that hangs there is nothing in the intervals
-			st.ops[op] = &stretchOp{}
+			if st.ops[op] == nil {
+				st.ops[op] = &stretchOp{}
+			}
+			st.ops[op].loadS += min(to, p.ToS) - max(from, p.FromS)
 		}
 	}
 	s.list = append(s.list, st)
@@ -150,6 +156,9 @@ func (st *stretch) addCell(c result.Cell, iv result.Interval) error {
 	if op == nil {
 		op = &stretchOp{}
 		st.ops[c.Op] = op
+	}
+	if c.Warmup {
+		return nil
 	}
 	for i, n := range c.OKAt.N {
 		if st.has(c.OKAt.From + uint64(i)) {
@@ -197,16 +206,17 @@ func (op *stretchOp) addFailed(st *stretch, at [][2]uint64) {
 // Apply writes the stretches and the levels into the summary.
 func (s *Stretches) Apply(sum *result.Summary) {
 	sum.Levels = map[string]result.Level{}
+	degraded := s.degraded()
 	for _, st := range s.list {
 		sum.Stretches = append(sum.Stretches, st.summary())
 		for name, op := range st.ops {
-			l, rps := sum.Levels[name], op.rps(st.span)
+			l, rps := sum.Levels[name], op.rps()
 			switch {
 			case st.name == Baseline:
 				l.BaselineRPS = rps
 			case st.name == Restored:
 				l.RestoredRPS = rps
-			case (st.name == Alone || st.name == During) && l.DegradedRPS == nil:
+			case st == degraded:
 				l.DegradedRPS = rps
 			}
 			sum.Levels[name] = l
@@ -215,23 +225,36 @@ func (s *Stretches) Apply(sum *result.Summary) {
 	s.applyReturn(sum)
 }
 
+// degraded is the first stretch with a primary alone or, where the primary never
+// changed, the first one of a step; nil if none is long enough.
+func (s *Stretches) degraded() *stretch {
+	for _, name := range []string{Alone, During} {
+		for _, st := range s.list {
+			if st.name == name && st.to-st.from >= leastStretchS {
+				return st
+			}
+		}
+	}
+	return nil
+}
+
 // leastStretchS is the shortest stretch that has a rate, seconds: in less, a few
 // operations more or less are everything.
 const leastStretchS = 1.0
 
-// rps is nil of a stretch that is too short.
-func (op *stretchOp) rps(s span) *float64 {
-	if s.to-s.from < leastStretchS {
+// rps is nil of a stretch in which the operation was sent for too short a time.
+func (op *stretchOp) rps() *float64 {
+	if op.loadS < leastStretchS {
 		return nil
 	}
-	rps := micro(float64(op.ok) / (s.to - s.from))
+	rps := micro(float64(op.ok) / op.loadS)
 	return &rps
 }
 
 func (st *stretch) summary() result.Stretch {
 	out := result.Stretch{Name: st.name, Step: st.step, FromS: st.from, ToS: st.to, Ops: map[string]result.StretchOp{}, Nodes: st.nodes.summary()}
 	for name, op := range st.ops {
-		o := result.StretchOp{RPS: op.rps(st.span), Failed: op.failed}
+		o := result.StretchOp{RPS: op.rps(), Failed: op.failed}
 		if op.latency != nil {
 			p50, p99 := float64(op.latency.ValueAtPercentile(50)), float64(op.latency.ValueAtPercentile(99))
 			o.P50US, o.P99US = &p50, &p99

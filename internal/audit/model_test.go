@@ -244,7 +244,7 @@ func TestLedgerFindsWhatTheWholeHistoryTells(t *testing.T) {
 		s := newSim(t, seed)
 		s.run()
 		store := s.state(len(s.log))
-		got, err := s.ledger.Check(t.Context(), store, audit.Options{Connections: 1 + s.below(3), Batch: 1 + s.below(4), Fresh: s.history.fresh})
+		got, err := s.ledger.Check(t.Context(), store, audit.Options{Connections: 1 + s.below(3), Batch: 1 + s.below(4), Fresh: s.fresh})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/rankbench/rankbench/internal/analyze"
@@ -8,26 +10,29 @@ import (
 )
 
 // Summarize makes the summary of a run's folder from its run.json, intervals
-// and events. The folder of a killed run gives what it had up to then.
+// and events. The folder of a killed run gives what it had up to then, a damaged
+// one what comes before the damage; its summary says so.
 func Summarize(path string) (result.Summary, error) {
 	run, err := result.ReadRun(path)
 	if err != nil {
 		return result.Summary{}, err
 	}
+	b := analyze.NewBuilder(run)
 	events, err := result.ReadEvents(path)
-	if err != nil {
-		return result.Summary{}, err
+	if err != nil { // all figures are in the intervals
+		b.Warn(fmt.Sprintf("events are missing from here on: %v", err))
 	}
 	names := analyze.NewNames()
-	if _, err := result.ReadIntervals(path, names.Learn); err != nil {
+	if _, err := readIntervals(path, names.Learn); err != nil {
 		return result.Summary{}, err
 	}
-	b := analyze.NewBuilder(run)
 	truncated, err := result.ReadIntervals(path, named(names, b.Add))
-	if err != nil {
+	switch {
+	case errors.Is(err, result.ErrDamaged):
+		b.Warn(fmt.Sprintf("intervals are missing from here on: %v", err))
+	case err != nil:
 		return result.Summary{}, err
-	}
-	if truncated {
+	case truncated:
 		b.Warn("the last interval is cut off: the run was killed, or the disk was full")
 	}
 	sum := b.Summary(events)
@@ -36,6 +41,15 @@ func Summarize(path string) (result.Summary, error) {
 	}
 	b.Degraded(&sum)
 	return sum, nil
+}
+
+// readIntervals reads up to a damaged line.
+func readIntervals(path string, each func(result.Interval) error) (truncated bool, err error) {
+	truncated, err = result.ReadIntervals(path, each)
+	if errors.Is(err, result.ErrDamaged) {
+		return true, nil
+	}
+	return truncated, err
 }
 
 // named gives samples their node's id before a line is added.
@@ -53,7 +67,7 @@ func stretches(path string, names *analyze.Names, sum *result.Summary) error {
 	if !s.Any() {
 		return nil
 	}
-	if _, err := result.ReadIntervals(path, named(names, s.Add)); err != nil {
+	if _, err := readIntervals(path, named(names, s.Add)); err != nil {
 		return err
 	}
 	s.Apply(sum)

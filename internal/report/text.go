@@ -209,14 +209,20 @@ func limitsText(b *strings.Builder, s result.Summary) {
 	b.WriteString("\nlimits\n")
 	t := newTable(b, "limit", "want", "got", "")
 	for _, l := range s.Limits {
-		mark := "ok"
-		if !l.OK {
-			mark = "NOT MET"
-		}
-		t.AppendRow(table.Row{l.Name, l.Want, l.Got, mark})
+		t.AppendRow(table.Row{l.Name, l.Want, l.Got, mark(l)})
 	}
 	t.Render()
 	fmt.Fprintf(b, "verdict: %s\n", s.Verdict)
+}
+
+func mark(l result.Limit) string {
+	switch {
+	case l.Unknown:
+		return "NOT KNOWN"
+	case !l.OK:
+		return "NOT MET"
+	}
+	return "ok"
 }
 
 func warningsText(b *strings.Builder, warnings []string) {

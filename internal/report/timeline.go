@@ -209,8 +209,8 @@ func verdict(s result.Summary) string {
 	var limits []string
 	for _, l := range s.Limits {
 		text := fmt.Sprintf("%s %s %s", l.Name, l.Got, l.Want)
-		if !l.OK {
-			text += " NOT MET"
+		if !l.OK || l.Unknown {
+			text += " " + mark(l)
 		}
 		limits = append(limits, text)
 	}

@@ -198,6 +198,9 @@ func ReadRun(path string) (Run, error) {
 	if err := json.Unmarshal(b, &r); err != nil {
 		return r, fmt.Errorf("read run %s: %s: %w", path, RunFile, err)
 	}
+	if r.Version < 1 {
+		return r, fmt.Errorf("read run %s: %s has no version: it is not one of rankbench", path, RunFile)
+	}
 	if r.Version > Version {
 		return r, fmt.Errorf("read run %s: its format is version %d, this rankbench reads up to %d", path, r.Version, Version)
 	}
@@ -211,19 +214,22 @@ func ReadIntervals(path string, each func(Interval) error) (truncated bool, err 
 	return readLines(filepath.Join(path, IntervalsFile), func(line []byte) error {
 		var iv Interval
 		if err := json.Unmarshal(line, &iv); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		return each(iv)
 	})
 }
 
-// ReadEvents returns the lines of events.ndjson, in order.
+// ErrDamaged says that a line cannot be read: what came before it was.
+var ErrDamaged = errors.New("the line is damaged")
+
+// ReadEvents returns the lines of events.ndjson, in order, up to one that is damaged.
 func ReadEvents(path string) ([]Event, error) {
 	events := []Event{}
 	_, err := readLines(filepath.Join(path, EventsFile), func(line []byte) error {
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		events = append(events, e)
 		return nil

@@ -27,7 +27,7 @@ type Summary struct {
 	Client   Client   `json:"client"`
 	Events   []Event  `json:"events"`
 	Limits   []Limit  `json:"limits"`
-	Verdict  string   `json:"verdict"` // pass, fail, none (no limits), incomplete (met as far as the run came)
+	Verdict  string   `json:"verdict"` // pass, fail, none (no limits), incomplete (met as far as can be told)
 	Warnings []string `json:"warnings"`
 }
 
@@ -192,4 +192,6 @@ type Limit struct {
 	Want string `json:"want"`
 	Got  string `json:"got"`
 	OK   bool   `json:"ok"`
+	// Unknown: the run has not seen enough to tell; Got says why.
+	Unknown bool `json:"unknown,omitempty"`
 }

@@ -45,7 +45,7 @@ type session struct {
 	engine   *load.Engine
 
 	mu     sync.Mutex          // guards nodes and the folder's events
-	nodes  []result.NodeSample // newest, not yet written
+	nodes  []result.NodeSample // not yet written, in order
 	newest []result.NodeSample
 	failed error // first failure to write
 	later  bool  // something waits to be written, and that was said
@@ -260,7 +260,7 @@ func (s *session) now() time.Duration { return time.Since(s.start) }
 func (s *session) keepNodes(nodes []result.NodeSample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.nodes, s.newest = nodes, slices.Clone(nodes)
+	s.nodes, s.newest = append(s.nodes, nodes...), slices.Clone(nodes)
 }
 
 // newestNodes are the newest samples, also those that are written already.
@@ -270,7 +270,8 @@ func (s *session) newestNodes() []result.NodeSample {
 	return s.newest
 }
 
-// takeNodes returns the newest samples, once, with the driver's counters added.
+// takeNodes returns the samples since it was last called, with the driver's
+// counters added to the newest of each node.
 func (s *session) takeNodes() []result.NodeSample {
 	s.mu.Lock()
 	nodes := s.nodes
@@ -283,10 +284,10 @@ func (s *session) takeNodes() []result.NodeSample {
 // node's address (a DNS name) gets a row of its own.
 func (s *session) withDriver(nodes []result.NodeSample) []result.NodeSample {
 	drivers := s.client.Drivers()
-	for i := range nodes {
-		if d, ok := drivers[nodes[i].Addr]; ok {
+	for i, n := range slices.Backward(nodes) {
+		if d, ok := drivers[n.Addr]; ok {
 			nodes[i].Driver = &d
-			delete(drivers, nodes[i].Addr)
+			delete(drivers, n.Addr)
 		}
 	}
 	if len(nodes) == 0 {
@@ -294,7 +295,7 @@ func (s *session) withDriver(nodes []result.NodeSample) []result.NodeSample {
 	}
 	for _, addr := range slices.Sorted(maps.Keys(drivers)) {
 		if d := drivers[addr]; d.Attempts > 0 {
-			nodes = append(nodes, result.NodeSample{AtS: nodes[0].AtS, ID: addr, Addr: addr, Up: true, Role: "endpoint", Driver: &d})
+			nodes = append(nodes, result.NodeSample{AtS: nodes[len(nodes)-1].AtS, ID: addr, Addr: addr, Up: true, Role: "endpoint", Driver: &d})
 		}
 	}
 	return nodes
