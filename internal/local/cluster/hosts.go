@@ -65,6 +65,8 @@ func (h *hosts) release(host string, _ int) {
 	}
 }
 
+func (h *hosts) close() {}
+
 // free tells whether nobody listens on host:port.
 func free(host string, port int) bool {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))

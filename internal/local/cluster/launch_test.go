@@ -81,6 +81,7 @@ func TestPortsAreFreeAndHandedOutOnce(t *testing.T) {
 		busy -= busOffset // then it is a bus port that is taken
 	}
 	p, seen := newPorts(busy), map[int]bool{}
+	defer p.close()
 	for range 20 {
 		_, port, err := p.take()
 		if err != nil {
@@ -91,4 +92,38 @@ func TestPortsAreFreeAndHandedOutOnce(t *testing.T) {
 		}
 		seen[port] = true
 	}
+}
+
+// TestAPortIsClaimedAlsoWhileItsNodeIsDown: a cluster that took it would become one
+// with the node's own.
+func TestAPortIsClaimedAlsoWhileItsNodeIsDown(t *testing.T) {
+	if !hostsSupported() {
+		t.Skip("this system has no address to claim ports on")
+	}
+	one := newPorts(0)
+	defer one.close()
+	_, port, err := one.take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := newPorts(port) // nobody listens there
+	defer two.close()
+	if _, next, err := two.take(); err != nil || next == port {
+		t.Errorf("port %d was handed out again (%v)", next, err)
+	}
+	bus := newPorts(port + busOffset)
+	defer bus.close()
+	if _, next, err := bus.take(); err != nil || next == port+busOffset {
+		t.Errorf("the bus port %d was handed out again (%v)", next, err)
+	}
+	one.release(loopback, port)
+	if _, again, err := newClaimed(t, port).take(); err != nil || again != port {
+		t.Errorf("after its release: port %d, not %d (%v)", again, port, err)
+	}
+}
+
+func newClaimed(t *testing.T, first int) *ports {
+	p := newPorts(first)
+	t.Cleanup(p.close)
+	return p
 }

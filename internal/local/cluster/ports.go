@@ -3,8 +3,11 @@ package cluster
 import (
 	"errors"
 	"math/rand/v2"
+	"net"
 	"os"
+	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -22,10 +25,11 @@ const (
 
 // places hands out addresses that nobody listens on, each to one node at a
 // time. Somebody else may still be faster to bind one: the node then exits and
-// gets another.
+// gets another. After close nothing is given away any more.
 type places interface {
 	take() (host string, port int, err error)
 	release(host string, port int)
+	close()
 }
 
 var (
@@ -41,17 +45,47 @@ func newPlaces(o Options) places {
 	return newPorts(o.Port)
 }
 
-// ports hands out ports of 127.0.0.1.
+// ports hands out ports of 127.0.0.1. A port is claimed for as long as it is given
+// away, also while its node is down: another cluster that took it would have this
+// one's nodes come to it, and the two become one (the cluster bus asks nobody who
+// they are).
 type ports struct {
 	first int        // first port to try, if one was wished for
 	rand  *rand.Rand // else
 
 	mu   sync.Mutex
-	used map[int]bool
+	used map[int]portClaim
+}
+
+// portClaim keeps a port and its bus port from other clusters, whatever process they
+// are of: it listens on the same ports of claimHost. Where that address is not there
+// (only Linux has all of 127.0.0.0/8), it claims nothing.
+type portClaim []net.Listener
+
+const claimHost = "127.1.0.1"
+
+func newClaim(port int) (c portClaim, ok bool) {
+	for _, p := range []int{port, port + busOffset} {
+		l, err := net.Listen("tcp", net.JoinHostPort(claimHost, strconv.Itoa(p)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			c.end()
+			return nil, false
+		}
+		if err == nil {
+			c = append(c, l)
+		}
+	}
+	return c, true
+}
+
+func (c portClaim) end() {
+	for _, l := range c {
+		_ = l.Close() // nobody was let in
+	}
 }
 
 func newPorts(first int) *ports {
-	p := &ports{first: first, used: map[int]bool{}}
+	p := &ports{first: first, used: map[int]portClaim{}}
 	if first == 0 {
 		// Not from the scenario's seed: two runs at a time must not try the same ports.
 		p.rand = rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(time.Now().UnixNano())))
@@ -68,15 +102,28 @@ func (p *ports) take() (string, int, error) {
 		if port > lastPort {
 			break
 		}
-		if p.used[port] || p.used[port+busOffset] || p.used[port-busOffset] {
+		c, ok := newClaim(port)
+		if !ok || p.known(port) {
+			c.end()
 			continue
 		}
 		if free(loopback, port) && free(loopback, port+busOffset) {
-			p.used[port] = true
+			p.used[port] = c
 			return loopback, port, nil
 		}
+		c.end()
 	}
 	return "", 0, errors.New("no free port whose port+10000 is free too")
+}
+
+// known tells whether a port or its bus port was given away by p itself.
+func (p *ports) known(port int) bool {
+	for _, taken := range []int{port, port + busOffset, port - busOffset} {
+		if _, is := p.used[taken]; is {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *ports) candidate(try int) int {
@@ -90,5 +137,15 @@ func (p *ports) candidate(try int) int {
 func (p *ports) release(_ string, port int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.used[port].end()
 	delete(p.used, port)
+}
+
+func (p *ports) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for port, c := range p.used {
+		c.end()
+		delete(p.used, port)
+	}
 }

@@ -34,6 +34,7 @@ func (c *Cluster) stop() error {
 	impatience.Stop()
 	c.changing.Wait()
 	c.spawner.close()
+	c.places.close()
 	waitFor(&c.callbacks, politeFor)
 	if err := os.RemoveAll(c.dir); err != nil {
 		return fmt.Errorf("stop local cluster: %w", err)
