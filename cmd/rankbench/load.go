@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -120,7 +119,7 @@ func repeatAndPrint(ctx context.Context, ro run.Options, o output) error {
 		err = report.RepeatsText(os.Stdout, r)
 	}
 	fmt.Fprintf(os.Stderr, "series: %s\n", folder)
-	return errors.Join(failed, unlessGone(err)) // the first one's exit code counts
+	return errors.Join(failed, err) // the first one's exit code counts
 }
 
 // linesTo: with -o json the lines are progress, not the product.
@@ -141,19 +140,9 @@ func loadAndPrint(ctx context.Context, ro run.Options, o output) error {
 	return errors.Join(run.Verdict(s), failed, unprinted) // the first one's exit code counts
 }
 
-func printSummary(s result.Summary, o output) (err error) {
+func printSummary(s result.Summary, o output) error {
 	if o == outputJSON {
-		err = result.EncodeJSON(os.Stdout, s)
-	} else {
-		err = report.Text(os.Stdout, s)
+		return result.EncodeJSON(os.Stdout, s)
 	}
-	return unlessGone(err)
-}
-
-// unlessGone is err, but for that of a reader of stdout who has gone away (`head`).
-func unlessGone(err error) error {
-	if errors.Is(err, syscall.EPIPE) {
-		return nil
-	}
-	return err
+	return report.Text(os.Stdout, s)
 }

@@ -8,7 +8,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -25,6 +27,9 @@ func rankbench() int {
 	ctx, cancel := interruptible()
 	defer cancel()
 	err := newRootCommand().ExecuteContext(ctx)
+	if readerGone(err) {
+		err = nil
+	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "error: %v\n", err)
 		if hint := fail.HintOf(err); hint != "" {
@@ -32,6 +37,13 @@ func rankbench() int {
 		}
 	}
 	return exitCode(ctx, err)
+}
+
+// readerGone tells that nothing failed but writing to a reader of stdout who has
+// gone away (`head`).
+func readerGone(err error) bool {
+	var path *fs.PathError
+	return fail.CodeOf(err) == fail.CodeFailed && errors.Is(err, syscall.EPIPE) && errors.As(err, &path) && path.Path == os.Stdout.Name()
 }
 
 // exitCode: what failed after ^C has failed because of it.
@@ -50,10 +62,16 @@ func exitCode(ctx context.Context, err error) int {
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes return EPIPE
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signals, terminal := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(terminal, syscall.SIGHUP) // which may come twice: from the shell and from the kernel
+	}
 	go func() {
-		<-signals
+		select {
+		case <-signals:
+		case <-terminal:
+		}
 		cancel()
 		<-signals
 		fmt.Fprintln(os.Stderr, "interrupted again: leaving at once; the intervals so far are in the results, the summary is not (make it with `rankbench report`)")

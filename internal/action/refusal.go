@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/rankbench/rankbench/internal/aws"
 )
@@ -18,10 +19,13 @@ type refusal struct {
 // errNotRefused is the failure of such a step.
 var errNotRefused = errors.New("was to be refused, and was done")
 
+// refusals are the codes of answers that are about what is asked for (ElastiCache's
+// API reference), and not about the moment, the caller or the account.
+var refusals = []string{"InvalidParameterValue", "InvalidParameterCombination", "NoOperationFault", "TestFailoverNotAvailableFault"}
+
 func (r *refusal) Start(ctx context.Context) error {
 	err := r.Action.Start(ctx)
-	var e *aws.Error
-	if errors.As(err, &e) && e.Fault() {
+	if slices.Contains(refusals, aws.Code(err)) {
 		r.note("refused, as expected: %v", err)
 		r.refused = true
 		return nil

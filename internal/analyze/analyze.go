@@ -45,6 +45,7 @@ type phase struct {
 	begun, ended bool
 	from, to     float64 // of the measured part
 	planned      float64 // its end, as it was planned
+	seen         float64 // end of its last interval
 	ops, warmup  map[string]*tally
 	claimed      map[string]uint64
 	nodes        *nodeTable
@@ -75,6 +76,7 @@ func (b *Builder) Add(iv result.Interval) error {
 	if iv.Phase >= 0 {
 		p = b.phases[iv.Phase]
 		p.mark(iv)
+		p.seen = max(p.seen, iv.ToS)
 		if err := p.add(iv); err != nil {
 			return err
 		}

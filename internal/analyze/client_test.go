@@ -101,7 +101,7 @@ func TestOutageInWhichRankbenchDidNotRunIsNotTheServices(t *testing.T) {
 	if len(s.Outages) != 1 || s.Outages[0].DurationS != 2 || s.Outages[0].PausedS != 1.5 {
 		t.Fatalf("outages are %+v", s.Outages)
 	}
-	if l := s.Limits[0]; !l.OK || !l.Unknown || l.Got != "500ms, or 2s with what rankbench did not see" || s.Verdict != Incomplete {
+	if l := s.Limits[0]; l.OK || !l.Unknown || l.Got != "500ms, or 2s with what rankbench did not see" || s.Verdict != Incomplete {
 		t.Errorf("limit is %+v, verdict %s", l, s.Verdict)
 	}
 	if !warned(s, "rankbench itself did not run for 1.50 s in all (1.50 s at 4.2 s)") {

@@ -21,8 +21,8 @@ const (
 
 // Degraded says how long each operation was below half of its baseline, and how
 // long more than 1 % of it failed: from the first step's beginning to the end of
-// the load, in the measured parts of the phases that have the operation, without
-// pauses of rankbench itself. The levels are those that Stretches.Apply has set.
+// the load, in the measured parts of the phases that have the operation at the rate
+// and beside the operations of the first one, without pauses of rankbench itself. The levels are those that Stretches.Apply has set.
 // An operation of which there is no window to tell it by has neither.
 func (b *Builder) Degraded(sum *result.Summary) {
 	i := slices.IndexFunc(sum.Events, func(e result.Event) bool { return e.Kind == result.StepBegins })
@@ -62,10 +62,22 @@ func (b *Builder) window(op string, rps, to float64) (buckets uint64, ok bool) {
 // compare adds up the windows of one operation between two offsets.
 func (b *Builder) compare(op string, rps float64, buckets uint64, from, to float64) degraded {
 	d := degraded{baseline: rps, buckets: buckets, pauses: b.client.pauses}
+	var like *result.RunPhase // the phase of the baseline
 	for _, p := range b.phases {
-		if t := p.ops[op]; p.begun && t != nil {
-			d.phase(t, max(p.from, from), min(p.to, to))
+		if !p.begun || !slices.Contains(p.plan.Ops, op) {
+			continue
 		}
+		if like == nil {
+			like = &p.plan
+		}
+		if p.plan.Rates[op] != like.Rates[op] || !slices.Equal(p.plan.Ops, like.Ops) {
+			continue // it was to do another amount
+		}
+		t := p.ops[op]
+		if t == nil { // all of it hung
+			t = newTally()
+		}
+		d.phase(t, max(p.from, from), min(p.to, to))
 	}
 	return d
 }

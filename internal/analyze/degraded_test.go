@@ -109,3 +109,32 @@ func TestTimesAreOfThePhasesThatHaveTheOperation(t *testing.T) {
 		}
 	}
 }
+
+// TestPhasesAreComparedWithTheirLike: one in which everything hangs is below half,
+// one that was to do less is not.
+func TestPhasesAreComparedWithTheirLike(t *testing.T) {
+	level := func(rate float64, second ...result.Cell) result.Level {
+		run := runOf("set")
+		run.Phases[0].Rates, run.Phases[1].Rates = map[string]float64{"set": 100}, map[string]float64{"set": rate}
+		b := NewBuilder(run)
+		for _, iv := range []result.Interval{
+			begin(0, 0, 10), interval(0, 0, 10, okCell("set", 1, every(1, 0, 1000)...)), end(0, 0, 10, nil),
+			begin(1, 10, 20), interval(1, 10, 20, second...), end(1, 10, 20, nil), last(20),
+		} {
+			if err := b.Add(iv); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := b.Summary([]result.Event{{AtS: 5, Kind: result.StepBegins}})
+		rps := 100.0
+		s.Levels = map[string]result.Level{"set": {BaselineRPS: &rps}}
+		b.Degraded(&s)
+		return s.Levels["set"]
+	}
+	if l := level(100); l.BelowHalfS == nil || *l.BelowHalfS != 10 {
+		t.Errorf("all of it hung: %+v", l)
+	}
+	if l := level(20, okCell("set", 1, every(5, 1000, 2000)...)); l.BelowHalfS == nil || *l.BelowHalfS != 0 {
+		t.Errorf("it was to do a fifth: %+v", l)
+	}
+}

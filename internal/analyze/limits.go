@@ -79,7 +79,7 @@ func judgeOne(l result.RunLimit, s result.Summary) result.Limit {
 		return judgeLost(name, want, l.Want, s)
 	}
 	if l.Metric == metricOutage && ran(l.Op, s.Phases) {
-		return judgeOutage(name, want, l, s.Outages, cutShort(s))
+		return judgeOutage(name, want, l, s.Outages)
 	}
 	got := measured(l, s)
 	if math.IsNaN(got) { // no success: a latency limit is not met
@@ -102,9 +102,8 @@ func judgeLost(name, want string, most float64, s result.Summary) result.Limit {
 
 // judgeOutage judges the longest outage without what is not the service's: while
 // rankbench itself did not run. One that is within the limit only because of that,
-// or because the load ended before it did, is not known to be; the latter is no
-// success, unless the run was cut short anyway.
-func judgeOutage(name, want string, l result.RunLimit, outages []result.Outage, cut bool) result.Limit {
+// or because the load ended before it did, is not known to be.
+func judgeOutage(name, want string, l result.RunLimit, outages []result.Outage) result.Limit {
 	longest, whole, open := 0.0, 0.0, false
 	for _, o := range outages {
 		if o.Op == l.Op {
@@ -116,10 +115,10 @@ func judgeOutage(name, want string, l result.RunLimit, outages []result.Outage, 
 	case !out.OK:
 	case open:
 		out.Got += ", not ended"
-		out.OK, out.Unknown = cut, true
+		out.OK, out.Unknown = false, true
 	case whole > l.Want:
 		out.Got += fmt.Sprintf(", or %s with what rankbench did not see", format(l.Metric, whole))
-		out.Unknown = true
+		out.OK, out.Unknown = false, true
 	}
 	return out
 }

@@ -67,7 +67,7 @@ func TestAnOutageThatHasNotEndedIsNotKnown(t *testing.T) {
 	}
 	cut := lines()
 	cut[len(cut)-1].End.Interrupted = true
-	if s := summary(t, run, cut...); !s.Limits[0].OK || !s.Limits[0].Unknown || s.Verdict != Incomplete {
+	if s := summary(t, run, cut...); s.Limits[0].OK || !s.Limits[0].Unknown || s.Verdict != Incomplete {
 		t.Errorf("interrupted: limit is %+v, verdict %s", s.Limits[0], s.Verdict)
 	}
 	run.Limits[0].Want = 1.9

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -19,109 +20,131 @@ var bucketS = result.BucketWidth.Seconds()
 const slowFactor = 5
 
 // outages finds the gaps between successes of each operation that are longer than
-// the threshold, in the measured parts of the phases; in a drill, whose steps may
-// come at any time, in the warm-ups, too. What has not ended when a phase does goes
-// on to the next success of the operation in a later one.
+// the threshold. What is not over when a phase is goes on in the next one, if that
+// has the operation as well. A gap that lies in a warm-up as a whole is left out,
+// but for drills, whose steps come when they come.
 func (b *Builder) outages() []result.Outage {
 	out := []result.Outage{}
-	open := map[string]int{} // by operation, the one that has not ended
-	for _, p := range b.phases {
-		if !p.begun {
-			continue
-		}
-		for _, op := range p.plan.Ops {
-			from, t := p.stretchOf(op, b.run.Command == drillCommand)
-			found := p.outagesOf(op, t, from, b.run.OutageThresholdS)
-			if i, was := open[op]; was {
-				found = goOn(&out[i], found, t, from, p.to)
-				if !out[i].Open {
-					delete(open, op)
-				}
-			}
-			out = append(out, found...)
-			if n := len(out) - 1; len(found) > 0 && out[n].Open {
-				open[op] = n
-			}
+	for _, op := range b.ops() {
+		for _, c := range b.courses(op) {
+			out = append(out, c.outages(b.run.OutageThresholdS, b.run.Command == drillCommand)...)
 		}
 	}
 	for i := range out {
 		out[i].PausedS = pausedIn(b.client.pauses, out[i].FromS, out[i].ToS)
 	}
+	slices.SortStableFunc(out, func(x, y result.Outage) int { return cmp.Compare(x.FromS, y.FromS) })
 	return out
 }
 
 // drillCommand is the command of a run with steps, as run.json has it.
 const drillCommand = "drill"
 
-// stretchOf is where outages of an operation are looked for in a phase: from an
-// offset on, in a tally.
-func (p *phase) stretchOf(op string, whole bool) (from float64, t *tally) {
-	t = newTally()
-	if p.ops[op] != nil {
-		t = p.ops[op]
+// ops are the operations of all phases, in their order.
+func (b *Builder) ops() (ops []string) {
+	for _, p := range b.phases {
+		for _, op := range p.plan.Ops {
+			if !slices.Contains(ops, op) {
+				ops = append(ops, op)
+			}
+		}
 	}
-	if !whole || p.warmup[op] == nil {
-		return p.from, t
+	return ops
+}
+
+// course is an operation in phases that follow one another and all have it.
+type course struct {
+	op       string
+	parts    []part
+	okAt     map[uint64]uint64            // as in a tally, warm-ups included
+	failedAt map[string]map[uint64]uint64 // likewise
+}
+
+// part is one phase of a course.
+type part struct {
+	name               string
+	from, measured, to float64 // the beginning, that of the measured part, and the end or as far as was seen
+	quiet              float64 // the longest gap without a failure that is no outage
+}
+
+func (b *Builder) courses(op string) (all []*course) {
+	var c *course
+	for _, p := range b.phases {
+		switch {
+		case !p.begun || !slices.Contains(p.plan.Ops, op):
+			c = nil
+			continue
+		case c == nil:
+			c = &course{op: op, okAt: map[uint64]uint64{}, failedAt: map[string]map[uint64]uint64{}}
+			all = append(all, c)
+		}
+		c.add(p)
 	}
-	both := newTally()
-	for _, part := range []*tally{p.warmup[op], t} {
-		maps.Copy(both.okAt, part.okAt)
-		for class, at := range part.failedAt {
-			if both.failedAt[class] == nil {
-				both.failedAt[class] = map[uint64]uint64{}
+	return all
+}
+
+func (c *course) add(p *phase) {
+	x := part{name: p.plan.Name, from: micro(p.from - p.plan.WarmupS), measured: p.from, to: min(p.to, max(p.seen, p.from-p.plan.WarmupS))}
+	if rate := p.plan.Rates[c.op]; rate > 0 {
+		x.quiet = slowFactor / rate
+	}
+	for _, t := range []*tally{p.warmup[c.op], p.ops[c.op]} {
+		if t == nil {
+			continue
+		}
+		x.quiet = max(x.quiet, slowFactor*medianGap(t.okAt, slices.Sorted(maps.Keys(t.okAt))))
+		for bucket, n := range t.okAt {
+			c.okAt[bucket] += n
+		}
+		for class, at := range t.failedAt {
+			if c.failedAt[class] == nil {
+				c.failedAt[class] = map[uint64]uint64{}
 			}
 			for bucket, n := range at {
-				both.failedAt[class][bucket] += n
+				c.failedAt[class][bucket] += n
 			}
 		}
 	}
-	return micro(p.from - p.plan.WarmupS), both
+	c.parts = append(c.parts, x)
 }
 
-// goOn ends an open outage with the first success in a later phase, which is
-// looked at between two offsets, and returns those found there that are left.
-func goOn(o *result.Outage, found []result.Outage, t *tally, from, to float64) []result.Outage {
-	switch {
-	case len(found) > 0 && found[0].FromS == from:
-		o.ToS, o.Open, o.Unsent = found[0].ToS, found[0].Open, o.Unsent+found[0].Unsent
-		for class, n := range found[0].Errors {
-			o.Errors[class] += n
-		}
-		found = found[1:]
-	case len(t.okAt) > 0:
-		o.ToS, o.Open = micro(float64(slices.Min(slices.Collect(maps.Keys(t.okAt))))*bucketS), false
-	default:
-		o.ToS = to
-	}
-	o.DurationS = micro(o.ToS - o.FromS)
-	return found
-}
-
-// outagesOf are those of one operation from an offset on to the phase's end. A
-// phase that never had a success is one outage.
-func (p *phase) outagesOf(op string, t *tally, from, threshold float64) []result.Outage {
-	done := slices.Sorted(maps.Keys(t.okAt))
-	quiet := max(threshold, slowFactor*medianGap(t.okAt, done))
-	if rate := p.plan.Rates[op]; rate > 0 {
-		quiet = max(quiet, slowFactor/rate)
-	}
-	var out []result.Outage
+// outages of a course. One that never had a success is one outage.
+func (c *course) outages(threshold float64, drill bool) (out []result.Outage) {
 	consider := func(from, to float64, open bool) {
-		gap := micro(to - from)
-		if gap <= threshold {
+		in, quiet, sent := c.around(from, to)
+		if sent <= threshold || !drill && to <= in.measured {
 			return
 		}
-		if o := p.outage(op, t, from, to, open); gap > quiet || o.Unsent > 0 || len(o.Errors) > 0 {
+		o := c.outage(in.name, from, to, open)
+		if sent > max(threshold, quiet) || o.Unsent > 0 || len(o.Errors) > 0 {
 			out = append(out, o)
 		}
 	}
-	last := from
-	for _, b := range done {
+	last, end := c.parts[0].from, c.parts[len(c.parts)-1].to
+	if !drill && len(c.okAt) == 0 {
+		last = c.parts[0].measured
+	}
+	for _, b := range slices.Sorted(maps.Keys(c.okAt)) {
 		consider(last, micro(float64(b)*bucketS), false)
 		last = micro(float64(b+1) * bucketS)
 	}
-	consider(last, p.to, true)
+	consider(last, end, true)
 	return out
+}
+
+// around is the part in which a gap begins, the longest gap that is usual where it
+// lies, and how much of it something was sent in: between two phases nothing is.
+func (c *course) around(from, to float64) (in part, quiet, sent float64) {
+	in = c.parts[0]
+	for _, p := range c.parts {
+		if p.from <= from {
+			in = p
+		}
+		if within := min(to, p.to) - max(from, p.from); within > 0 {
+			quiet, sent = max(quiet, p.quiet), sent+within
+		}
+	}
+	return in, quiet, micro(sent)
 }
 
 // micro rounds seconds to whole microseconds: a gap of exactly the threshold,
@@ -132,16 +155,16 @@ func micro(s float64) float64 { return math.Round(s*1e6) / 1e6 }
 // the bucket of the last success to the one before that of the first one
 // after: an operation that was sent just before the service went away hung in
 // it from the start.
-func (p *phase) outage(op string, t *tally, from, to float64, open bool) result.Outage {
+func (c *course) outage(phase string, from, to float64, open bool) result.Outage {
 	o := result.Outage{
-		Op: op, Phase: p.plan.Name, FromS: from, ToS: to, DurationS: micro(to - from), Open: open,
+		Op: c.op, Phase: phase, FromS: from, ToS: to, DurationS: micro(to - from), Open: open,
 		Errors: map[string]uint64{},
 	}
 	first, last := int64(from/bucketS+0.5)-1, int64(to/bucketS+0.5)-1
 	if open {
 		last++
 	}
-	for class, at := range t.failedAt {
+	for class, at := range c.failedAt {
 		for b, n := range at {
 			if int64(b) < first || int64(b) > last {
 				continue

@@ -18,14 +18,16 @@ type readers struct {
 type reader struct {
 	joined  bool    // it was not there in the first round
 	at      float64 // when it last answered; until it has, when it was not there yet
+	addr    string
 	runID   string
 	counter uint64 // the server's, at offset at
 	served  uint64
 	reading bool        // it was read from since the sample before
 	first   *[2]float64 // between which samples the first read was
 	last    *[2]float64
-	from    *shares // after the round that told of the first read
-	to      shares  // after the one that told of the last
+	from    *shares     // after the round that told of the first read
+	to      shares      // after the one that told of the last
+	former  *[2]float64 // last, of the server that had its id before it
 }
 
 // shares are the reads up to a moment: a node's own, and those of all.
@@ -42,6 +44,9 @@ func (r *readers) add(samples []result.NodeSample) {
 		if n == nil {
 			n = &reader{joined: r.begun, at: r.at}
 			r.nodes[s.ID] = n
+		}
+		if s.Up && n.runID != "" && s.RunID != n.runID && s.Addr != n.addr { // made anew elsewhere
+			*n = reader{joined: true, at: r.at, former: n.last}
 		}
 		if more := n.add(s); more > 0 {
 			r.total += more
@@ -80,7 +85,7 @@ func (n *reader) add(s result.NodeSample) uint64 {
 		}
 	}
 	n.served += more
-	n.at, n.runID, n.counter = s.AtS, s.RunID, counter
+	n.at, n.addr, n.runID, n.counter = s.AtS, s.Addr, s.RunID, counter
 	return more
 }
 
@@ -110,6 +115,9 @@ func (r *readers) apply(s *result.Summary, end float64) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		x := r.nodes[n.ID]
+		if x != nil && x.former != nil {
+			events = append(events, readEvent(n.ID, *x.former, "serves no reads any more", "last"))
+		}
 		if x == nil || x.first == nil {
 			continue
 		}

@@ -103,6 +103,13 @@ func (p *phase) warnings(run result.Run) []string {
 			t = newTally()
 		}
 		w = append(w, p.opWarnings(op, t)...)
+		if warm := p.warmup[op]; warm != nil && warm.due() > warm.ok {
+			shown := "which no figure and no outage shows"
+			if run.Command == drillCommand {
+				shown = "which no figure but the outages shows"
+			}
+			w = append(w, fmt.Sprintf("%s: %d of %d operations of %s failed or were not sent in the warm-up, %s", p.plan.Name, warm.due()-warm.ok, warm.due(), op, shown))
+		}
 	}
 	if run.ReadFrom == "replica" {
 		w = append(w, p.primaryReads()...)
@@ -125,9 +132,6 @@ func (p *phase) lateCounts() []string {
 
 func (p *phase) opWarnings(op string, t *tally) []string {
 	var w []string
-	if warm := p.warmup[op]; warm != nil && warm.due() > warm.ok {
-		w = append(w, fmt.Sprintf("%s: %d of %d operations of %s failed or were not sent in the warm-up, which no figure and no outage shows", p.plan.Name, warm.due()-warm.ok, warm.due(), op))
-	}
 	if claimed, ok := p.claimed[op]; ok && claimed != t.due() {
 		w = append(w, fmt.Sprintf("%s: %d operations of %s came due, but %d are accounted for: a fault of rankbench", p.plan.Name, claimed, op, t.due()))
 	}

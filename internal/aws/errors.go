@@ -63,13 +63,6 @@ func (e *Error) Transient() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || throttled(e.Code)
 }
 
-// Fault tells whether ElastiCache has refused the call for what the group is or was
-// to become: it was understood, and the caller was allowed to make it.
-func (e *Error) Fault() bool {
-	_, fault := faultHints()[e.Code]
-	return fault
-}
-
 // Code returns the code of err's Error, or "".
 func Code(err error) string {
 	if e := (*Error)(nil); errors.As(err, &e) {

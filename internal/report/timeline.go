@@ -111,7 +111,7 @@ func rates(st result.Stretch) string {
 	for _, op := range inOrder(st.Ops) {
 		rps := st.Ops[op].RPS
 		if rps == nil {
-			return fmt.Sprintf("%.2f s, too short for rates", st.ToS-st.FromS)
+			return "too short for rates"
 		}
 		out = append(out, fmt.Sprintf("%s %s rps", op, grouped(int64(*rps+0.5))))
 	}

@@ -129,7 +129,7 @@ func (f *lineFile) append(v any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(f.Name()), err)
 	}
-	if f.bytes+len(line) > maxWaiting {
+	if f.bytes+len(line) > maxWaiting && f.flush() != nil {
 		return fmt.Errorf("write results: %s: %d MB wait already", filepath.Base(f.Name()), maxWaiting>>20)
 	}
 	f.waiting, f.bytes = append(f.waiting, append(line, '\n')), f.bytes+len(line)+1

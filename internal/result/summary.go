@@ -192,6 +192,6 @@ type Limit struct {
 	Want string `json:"want"`
 	Got  string `json:"got"`
 	OK   bool   `json:"ok"`
-	// Unknown: the run has not seen enough to tell; Got says why.
+	// Unknown: the run has not seen enough to tell, which is not OK; Got says why.
 	Unknown bool `json:"unknown,omitempty"`
 }

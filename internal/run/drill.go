@@ -186,11 +186,19 @@ func (s *session) end(ctx context.Context) *result.RunEnd {
 		end.FailedSteps = lines(d.failed)
 	}
 	s.beside(func() {
-		stop := context.AfterFunc(ctx, s.tellRestoring)
-		defer stop()
+		told := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() {
+			defer close(told)
+			s.tellRestoring()
+		})
+		defer func() {
+			if !stop() {
+				<-told // it writes a line
+			}
+		}()
 		rest := context.WithoutCancel(ctx)
 		held := d.drill.Release(rest)
-		s.readBack(rest, end)
+		s.readBack(ctx, end)
 		if err := errors.Join(held, d.drill.Restore(rest)); err != nil {
 			end.NotRestored = lines(err)
 		}
@@ -263,23 +271,31 @@ func lines(err error) []string {
 }
 
 // readBack reads the ledger's members from the primary. After an interrupt there may
-// be none for a while: it waits until there is, as long as a step's end is waited for.
+// be none for a while: it waits until there is, as long as a step's end is waited for,
+// though for minutes at most once the run is interrupted.
 func (s *session) readBack(ctx context.Context, end *result.RunEnd) {
 	if s.ledger == nil {
 		return
 	}
-	err := s.readBackOnce(ctx, end)
+	err := s.readBackOnce(context.WithoutCancel(ctx), end)
 	if err != nil && s.drilling != nil {
-		s.noteDrill("")("acknowledged writes cannot be read back yet: %v; trying again", err)
-		err = s.readBackLater(ctx, end)
+		within := s.o.Scenario.Drill.Settle
+		if ctx.Err() != nil {
+			within = min(within, readBackInterrupted)
+		}
+		s.noteDrill("")("acknowledged writes cannot be read back yet: %v; trying again for up to %v", err, within)
+		err = s.readBackLater(ctx, end, within)
 	}
 	if err != nil {
 		end.Warnings = append(end.Warnings, fmt.Sprintf("acknowledged writes could not be read back: %v", err))
 	}
 }
 
-func (s *session) readBackLater(ctx context.Context, end *result.RunEnd) error {
-	within, cancel := context.WithTimeout(ctx, s.o.Scenario.Drill.Settle)
+// readBackInterrupted is longer than practitioners saw a group without a primary.
+const readBackInterrupted = 3 * time.Minute
+
+func (s *session) readBackLater(ctx context.Context, end *result.RunEnd, limit time.Duration) error {
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

@@ -83,6 +83,7 @@ func Load(ctx context.Context, o Options) (result.Summary, string, error) {
 	end, failed := s.close(ctx)
 	sum, err := report.Summarize(o.Out)
 	if err != nil {
+		sum.FailedSteps, sum.NotRestored, sum.Interrupted = end.FailedSteps, end.NotRestored, end.Interrupted
 		return sum, o.Out, errors.Join(failed, err)
 	}
 	if !sum.Complete { // the last lines did not come to the disk
@@ -118,10 +119,11 @@ func Verdict(s result.Summary) error {
 	if s.Interrupted {
 		return fail.WithCode(fmt.Errorf("interrupted after %.1f s; what was seen is in the results", s.DurationS), fail.CodeInterrupted)
 	}
-	code, missed := fail.CodeLimit, 0
+	code, missed, unknown := fail.CodeLimit, 0, 0
 	for _, l := range s.Limits {
 		if !l.OK {
 			missed++
+			unknown += count(l.Unknown)
 			if l.Name == analyze.MetricBottleneck {
 				code = fail.CodeBottleneck
 			}
@@ -134,9 +136,18 @@ func Verdict(s result.Summary) error {
 		return nil
 	case code == fail.CodeBottleneck && missed == 1:
 		return fail.WithCode(fmt.Errorf("the client was the bottleneck: %s", s.Client.Reason), code)
+	case unknown > 0:
+		return fail.WithCode(fmt.Errorf("%d of %d limits were not met, of %d of which the run has not seen enough to tell", missed, len(s.Limits), unknown), fail.CodeLimit)
 	default:
 		return fail.WithCode(fmt.Errorf("%d of %d limits were not met", missed, len(s.Limits)), fail.CodeLimit)
 	}
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // Populate fills the scenario's ranking on the config's target.

@@ -90,13 +90,14 @@ func (s *session) waitUntil(ctx context.Context, at time.Duration) {
 const boundaryLimit = 2 * time.Second
 
 // boundaryNodes asks all nodes for their counters, again while one of them
-// does not answer, within a limit: a dead one never will.
+// does not answer, within a limit: a dead one never will. A drill does not stop its
+// load for that.
 func (s *session) boundaryNodes(ctx context.Context) []result.NodeSample {
 	ctx = context.WithoutCancel(ctx)
 	for began := s.now(); ; {
 		nodes := s.observer.Sample(ctx, s.now)
 		down := slices.ContainsFunc(nodes, func(n result.NodeSample) bool { return !n.Up })
-		if !down || s.now()-began > boundaryLimit {
+		if !down || s.drilling != nil || s.now()-began > boundaryLimit {
 			return nodes
 		}
 		s.waitUntil(ctx, s.now()+boundaryLimit/20)

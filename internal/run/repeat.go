@@ -40,11 +40,11 @@ func Repeat(ctx context.Context, o Options, done func(result.Summary, string)) (
 	for i := len(r.Runs); i < d.Repeat; i++ {
 		if i > 0 {
 			if err := o.coolDown(ctx, d.Settle, d.Cooldown); err != nil {
-				return r, base, fmt.Errorf("before run %d: %w", i+1, err)
+				return r, base, gravest(append(verdicts(sums), fmt.Errorf("before run %d: %w", i+1, err)))
 			}
 		}
 		if ctx.Err() != nil {
-			return r, base, fail.WithCode(fmt.Errorf("interrupted before run %d; with the same --out the series goes on", i+1), fail.CodeInterrupted)
+			return r, base, gravest(append(verdicts(sums), fail.WithCode(fmt.Errorf("interrupted before run %d; with the same --out the series goes on", i+1), fail.CodeInterrupted)))
 		}
 		name := fmt.Sprintf("run-%02d", i+1)
 		o.Out, o.Repeat, o.RunsLeft = filepath.Join(base, name), i, d.Repeat-i
@@ -57,7 +57,7 @@ func Repeat(ctx context.Context, o Options, done func(result.Summary, string)) (
 			done(sum, folder)
 		}
 		if err != nil || sum.Interrupted {
-			return r, base, errors.Join(err, Verdict(sum))
+			return r, base, gravest(append(verdicts(sums), Verdict(sum), err))
 		}
 		o.AWS.Confirm = func(context.Context, action.Target, []action.Role) error { return nil } // once is enough
 		sums = append(sums, sum)
@@ -66,9 +66,12 @@ func Repeat(ctx context.Context, o Options, done func(result.Summary, string)) (
 		if err := result.WriteJSON(filepath.Join(base, result.RepeatsFile), r); err != nil {
 			return r, base, err
 		}
+		if len(sum.NotRestored) > 0 {
+			break // what is left as it was changed is no place for another run
+		}
 	}
 	o.AWS.Confirm = confirm
-	return r, base, worst(sums)
+	return r, base, gravest(verdicts(sums))
 }
 
 // whole are the runs of which no step failed: an outage that a failover would have
@@ -184,14 +187,24 @@ func (o Options) coolDown(ctx context.Context, within, cooldown time.Duration) e
 	return nil
 }
 
-// worst is the error of the run that fared worst, by its exit code: what could not
-// be restored before a limit that was not met.
-func worst(sums []result.Summary) error {
-	var worst error
+func verdicts(sums []result.Summary) (errs []error) {
 	for _, s := range sums {
-		if err := Verdict(s); rank(err) > rank(worst) {
+		errs = append(errs, Verdict(s))
+	}
+	return errs
+}
+
+// gravest is the error that stands for all, by its exit code: what could not be
+// restored before a limit that was not met. The last one is told, too.
+func gravest(errs []error) error {
+	var worst error
+	for _, err := range errs {
+		if rank(err) > rank(worst) {
 			worst = err
 		}
+	}
+	if n := len(errs); n > 0 && errs[n-1] != nil && !errors.Is(worst, errs[n-1]) {
+		return errors.Join(worst, errs[n-1])
 	}
 	return worst
 }
