@@ -105,12 +105,19 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// status is the program "status COMMAND…": it runs a command in the background
-// of a script, hands ^C on to it, and says its exit code on stderr.
+// status is the program "status [-hup] COMMAND…": it runs a command in the background
+// of a script, hands ^C on to it, and says its exit code on stderr. With -hup the ^C
+// becomes what a terminal that goes away sends: SIGHUP, twice (from the shell and
+// from the kernel).
 func status() {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	args, times := os.Args[1:], 1
+	if args[0] == "-hup" {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // the command is not to inherit that it is ignored, as under nohup
+		args, times = args[1:], 2
+	}
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -118,7 +125,12 @@ func status() {
 	}
 	go func() {
 		for s := range signals {
-			_ = cmd.Process.Signal(s)
+			if times > 1 {
+				s = syscall.SIGHUP
+			}
+			for range times {
+				_ = cmd.Process.Signal(s)
+			}
 		}
 	}()
 	_ = cmd.Wait() // the code says it
