@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -182,9 +181,7 @@ func (s *session) end(ctx context.Context) *result.RunEnd {
 	close(d.over)
 	s.beside(func() { <-d.done })
 	cut := ctx.Err() != nil
-	if d.failed != nil {
-		end.FailedSteps = lines(d.failed)
-	}
+	end.FailedSteps = lines(d.failed)
 	s.beside(func() {
 		told := make(chan struct{})
 		stop := context.AfterFunc(ctx, func() {
@@ -199,9 +196,7 @@ func (s *session) end(ctx context.Context) *result.RunEnd {
 		rest := context.WithoutCancel(ctx)
 		held := d.drill.Release(rest)
 		s.readBack(ctx, end)
-		if err := errors.Join(held, d.drill.Restore(rest)); err != nil {
-			end.NotRestored = lines(err)
-		}
+		end.NotRestored = append(lines(held), lines(d.drill.Restore(rest))...)
 	})
 	s.endConsole()
 	if off, within, ok := d.env.AWS.Skew(); ok {
@@ -257,13 +252,15 @@ func (s *session) takeProbe() []result.ProbeCell {
 	return s.probe.Cut()
 }
 
-// lines are the messages of joined errors.
-func lines(err error) []string {
-	var joined interface{ Unwrap() []error }
-	if !errors.As(err, &joined) {
+// lines are the messages of errors that errors.Join has joined, none of nil.
+func lines(err error) (out []string) {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
 		return []string{err.Error()}
 	}
-	var out []string
 	for _, e := range joined.Unwrap() {
 		out = append(out, e.Error())
 	}

@@ -102,7 +102,7 @@ func (o Options) against() string {
 	return o.AWS.Group + ", " + o.Config.String()
 }
 
-// begin writes the first state of a series, where no other one's runs are.
+// beginSeries writes the first state of a series, where no other one's runs are.
 func (o Options) beginSeries(fresh result.Repeats) error {
 	if there, _ := filepath.Glob(filepath.Join(o.Out, "run-*")); len(there) > 0 {
 		return fail.WithHint(fmt.Errorf("begin a series in %s: %w", o.Out, result.ErrExists), "choose another folder with --out")
