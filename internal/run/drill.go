@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,7 +46,7 @@ func preflight(ctx context.Context, o *Options, server target.Server) (*drilling
 		return nil, err
 	}
 	defer observer.Close() //nolint:errcheck // nothing is written through it
-	nodes := observer.Sample(ctx, func() time.Duration { return 0 })
+	nodes := allUp(ctx, observer)
 	d := &drilling{over: make(chan struct{}), done: make(chan struct{}), names: names}
 	d.env = action.Env{
 		AWS: o.AWS.Client, Group: o.AWS.Group, Slot: server.Slot, Pid: o.AWS.Pid,
@@ -56,6 +57,24 @@ func preflight(ctx context.Context, o *Options, server target.Server) (*drilling
 	}
 	d.env.Every = o.AWS.every(d.target.Place)
 	return d, o.AWS.Confirm(ctx, d.target, d.env.Roles())
+}
+
+// upWithin is for a node that is well to answer, on a host that is busy.
+const upWithin = 3 * time.Second
+
+// allUp asks all nodes, again for a while where one does not answer.
+func allUp(ctx context.Context, o *observe.Observer) []result.NodeSample {
+	began := time.Now()
+	tick := time.NewTicker(upWithin / 10)
+	defer tick.Stop()
+	for {
+		nodes := o.Sample(ctx, func() time.Duration { return time.Since(began) })
+		down := slices.ContainsFunc(nodes, func(n result.NodeSample) bool { return !n.Up || n.Role == "replica" && n.Link != "up" })
+		if !down || ctx.Err() != nil || time.Since(began) > upWithin {
+			return nodes
+		}
+		<-tick.C
+	}
 }
 
 // prepareDrill makes what a drill and an audit need before anything is sent.
