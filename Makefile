@@ -6,7 +6,7 @@ FUZZTIME       ?= 20s
 TESTFLAGS      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test scenarios agreement build lint bench bench-10m fuzz tidy clean redis python
+.PHONY: help demo test scenarios agreement browser build lint bench bench-10m fuzz tidy clean redis python chromium
 
 help: ## show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ scenarios: redis ## every scenario at reduced size, with its steps (some minutes
 
 agreement: redis ## ten drills, their outages held against those that an independent client sees, to 100 ms
 	$(GO) test -v -timeout 15m -run TestAgreement -count 10 -parallel 1 $(TESTFLAGS) ./cmd/rankbench -tolerance 100ms
+
+browser: chromium ## the HTML page of a run in headless Chromium (pictures of it to RANKBENCH_SCREENSHOTS)
+	$(GO) test -timeout 10m -tags browser $(TESTFLAGS) ./internal/page
 
 build: ## the binary, as bin/rankbench
 	$(GO) build -o bin/rankbench ./cmd/rankbench
@@ -50,5 +53,5 @@ tidy: ## go mod tidy and gofmt
 clean: ## remove what building and running left here
 	rm -rf bin results coverage.out
 
-redis python:
+redis python chromium:
 	@.ci/install $@

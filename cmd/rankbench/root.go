@@ -39,7 +39,7 @@ func newRootCommand() *cobra.Command {
 	cmd.SetHelpTemplate(cmd.HelpTemplate() + "\n" + exitCodes)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.AddCommand(newPopulateCommand(), newLoadCommand(), newDrillCommand(), newPlanCommand(), newReportCommand(), newLocalCommand(), newVersionCommand())
+	cmd.AddCommand(newPopulateCommand(), newLoadCommand(), newDrillCommand(), newPlanCommand(), newReportCommand(), newCompareCommand(), newLocalCommand(), newVersionCommand())
 	cmd.AddCommand(newFailoverCommand(), newReplicasCommand(), newShardsCommand(), newDescribeCommand(), newEventsCommand(), newMetricsCommand(), newPolicyCommand())
 	return cmd
 }

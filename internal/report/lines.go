@@ -30,7 +30,7 @@ type Period struct {
 // errors are operations that failed or were not sent; rps counts successes
 // only; p50, p99 and max are latencies of successes.
 func Lines(w io.Writer, p Period) error {
-	phase := p.Phase
+	phase := cell(p.Phase)
 	if p.Warmup {
 		phase += "/warmup"
 	}
@@ -65,7 +65,7 @@ func failures(o result.OpSummary) string {
 	var b strings.Builder
 	for _, c := range slices.Sorted(maps.Keys(o.Errors)) {
 		n += o.Errors[c]
-		fmt.Fprintf(&b, " %s=%d", c, o.Errors[c])
+		fmt.Fprintf(&b, " %s=%d", cell(c), o.Errors[c])
 	}
 	if o.Unsent > 0 {
 		fmt.Fprintf(&b, " unsent=%d", o.Unsent)

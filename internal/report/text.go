@@ -4,7 +4,13 @@
 //  1. Lines are what `rankbench load` prints while it runs; entries of the timeline
 //     are what `rankbench drill` prints beside them.
 //  2. Summarize reads a folder and gives its summary, again if need be.
-//  3. Text prints a summary for people; its JSON is the summary itself.
+//  3. Text and Markdown print a summary for people; its JSON is the summary itself;
+//     CSV is the intervals.
+//  4. ReadRuns reads the runs that are to be compared, with their conditions;
+//     ComparisonText and its like print what compare found.
+//
+// What came from elsewhere (servers, scenarios, folders) does no harm in any of
+// them: see visible.go.
 package report
 
 import (
@@ -23,6 +29,7 @@ import (
 
 // Text prints a summary.
 func Text(w io.Writer, s result.Summary) error {
+	s = allVisible(s)
 	var b strings.Builder
 	title(&b, s)
 	for _, p := range s.Phases {
@@ -42,14 +49,19 @@ func Text(w io.Writer, s result.Summary) error {
 }
 
 func title(b *strings.Builder, s result.Summary) {
-	fmt.Fprintf(b, "\n%s: %s from %s", s.Scenario, seconds(s.DurationS), s.Started.Format(time.RFC3339))
+	fmt.Fprintf(b, "\n%s: %s\n", s.Scenario, span(s))
+}
+
+// span is when a run was, and whether it came to its end.
+func span(s result.Summary) string {
+	text := seconds(s.DurationS) + " from " + s.Started.Format(time.RFC3339)
 	switch {
 	case s.Interrupted:
-		b.WriteString(", interrupted")
+		text += ", interrupted"
 	case !s.Complete:
-		b.WriteString(", killed")
+		text += ", killed"
 	}
-	b.WriteString("\n")
+	return text
 }
 
 // stretchesText shows which node did what in each stretch of a drill.
@@ -89,7 +101,7 @@ func phaseText(b *strings.Builder, p result.Phase) {
 	for _, op := range opsOf(p) {
 		o := p.Ops[op]
 		q := o.LatencyUS
-		t.AppendRow(table.Row{op, o.Due, o.OK, o.Unsent, total(o.Errors), fmt.Sprintf("%.1f", o.RPS),
+		t.AppendRow(table.Row{cell(op), o.Due, o.OK, o.Unsent, total(o.Errors), fmt.Sprintf("%.1f", o.RPS),
 			micros(q.Mean), micros(q.P50), micros(q.P90), micros(q.P99), micros(q.P999), micros(q.Max)})
 	}
 	t.Render()
@@ -113,7 +125,7 @@ func nodesText(b *strings.Builder, nodes []result.Node) {
 		if n.Driver != nil {
 			errs = fmt.Sprint(n.Driver.Errors)
 		}
-		t.AppendRow(table.Row{n.ID, n.Addr, roles(n.Roles), orDash(n.CPUPct, percent),
+		t.AppendRow(table.Row{cell(n.ID), cell(n.Addr), cell(roles(n.Roles)), orDash(n.CPUPct, percent),
 			orDash(n.NetInBytesPerMin, size), orDash(n.NetOutBytesPerMin, size),
 			calls(n, n.Commands["zadd"]), calls(n, n.Commands["zscore"]), calls(n, n.Commands["zcount"]), calls(n, n.Commands["zrevrange"]),
 			calls(n, n.Replicated["zadd"]), errs})
@@ -161,7 +173,7 @@ func outagesText(b *strings.Builder, outages []result.Outage) {
 		if o.Open {
 			to = "not ended"
 		}
-		t.AppendRow(table.Row{o.Op, o.Phase, fmt.Sprintf("%.2f s", o.FromS), to, parts(o), charged(o)})
+		t.AppendRow(table.Row{cell(o.Op), cell(o.Phase), fmt.Sprintf("%.2f s", o.FromS), to, parts(o), charged(o)})
 	}
 	t.Render()
 }
@@ -209,7 +221,7 @@ func limitsText(b *strings.Builder, s result.Summary) {
 	b.WriteString("\nlimits\n")
 	t := newTable(b, "limit", "want", "got", "")
 	for _, l := range s.Limits {
-		t.AppendRow(table.Row{l.Name, l.Want, l.Got, mark(l)})
+		t.AppendRow(table.Row{cell(l.Name), cell(l.Want), cell(l.Got), mark(l)})
 	}
 	t.Render()
 	fmt.Fprintf(b, "verdict: %s\n", s.Verdict)

@@ -39,7 +39,7 @@ func EventEntry(e result.Event, group string) Entry {
 
 // Line writes a line, with its time as minutes and seconds.
 func (e Entry) Line(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%8s  %-8s  %s\n", clock(e.AtS), e.Source, e.Text)
+	_, err := fmt.Fprintf(w, "%8s  %-8s  %s\n", clock(e.AtS), cell(e.Source), visible(e.Text, maxText))
 	return err
 }
 
@@ -219,12 +219,13 @@ func verdict(s result.Summary) string {
 
 // RepeatsText prints what the runs of a repeated drill have in common.
 func RepeatsText(w io.Writer, r result.Repeats) error {
+	r = allVisible(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s: %d of %d runs\n", r.Scenario, len(r.Runs), r.Want)
 	t := newTable(&b, "figure", "unit", "mean", "least", "most", "of")
 	rightFrom(t, 3, 6)
 	for _, f := range r.Figures {
-		t.AppendRow(table.Row{f.Name, f.Unit, figure(f.Mean), figure(f.Min), figure(f.Max), len(f.Values)})
+		t.AppendRow(table.Row{cell(f.Name), cell(f.Unit), figure(f.Mean), figure(f.Min), figure(f.Max), len(f.Values)})
 	}
 	t.Render()
 	_, err := io.WriteString(w, b.String())
