@@ -119,15 +119,24 @@ func contrast(base, g Group) (with, than string) {
 	return strings.Join(a, ", "), strings.Join(b, ", ")
 }
 
+// most is the difference of a group of which the most runs tell.
+func (t Table) most(group int) (most Difference) {
+	for _, r := range t.Rows {
+		if c := r.Cells[group]; c != nil && c.Difference != nil && (most.BestP == 0 || c.Difference.BestP < most.BestP) {
+			most = *c.Difference
+		}
+	}
+	return most
+}
+
 // TooFew says of which sizes of groups no difference can be told, "" where all can: "3
 // and 3 runs cannot tell: p = 0.1 at best, which is above 0.05; 4 and 4 or more can".
+// A figure that only some runs of a group have does not count.
 func (t Table) TooFew() string {
 	worst := Difference{}
-	for _, r := range t.Rows {
-		for _, c := range r.Cells {
-			if c != nil && c.Difference != nil && c.Difference.BestP > max(alpha, worst.BestP) {
-				worst = *c.Difference
-			}
+	for i := range t.Groups {
+		if d := t.most(i); d.BestP > max(alpha, worst.BestP) {
+			worst = d
 		}
 	}
 	if worst.BestP == 0 {
