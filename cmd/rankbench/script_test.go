@@ -327,7 +327,7 @@ func smaller(sc *scenario.Scenario) []string {
 		set = append(set, fmt.Sprintf("phases.%d.warmup=0s", i))
 		for _, l := range p.Ops {
 			size := "workers=2"
-			if l.Rate > 0 {
+			if l.Rate > 0 || sc.Drill != nil { // beside a step, there is to be a processor left
 				size = "rate=50"
 			}
 			set = append(set, fmt.Sprintf("phases.%d.ops.%s.%s", i, l.Kind, size))
