@@ -320,7 +320,7 @@ func smaller(sc *scenario.Scenario) []string {
 	length := "1s"
 	set := []string{"ranking.members=2000", "ranking.score_spread=100"}
 	if sc.Drill != nil {
-		length = "3s"
+		length = "7s" // a failover is to be over before the load is
 		set = append(set, "drill.steps.0.at=1s", "drill.settle=50s", "drill.repeat=1", "drill.cooldown=0s")
 	}
 	for i, p := range sc.Phases {

@@ -107,24 +107,6 @@ func (m made) write(t *testing.T) string {
 	return dir
 }
 
-// page makes the run's page without writing a folder first, and without a summary
-// but for the outage: to read ten hours three times is what takes long.
-func (m made) page(t *testing.T) []byte {
-	t.Helper()
-	b := NewBuilder(m.run())
-	m.intervals(t, b.Interval)
-	for _, e := range m.events() {
-		b.Event(e)
-	}
-	from, service, client := float64(m.seconds/2), 15.0, 5.0
-	sum := result.Summary{Scenario: m.scenario, DurationS: float64(m.seconds), Complete: true, Verdict: "none", Events: m.events(),
-		Outages:        []result.Outage{{Op: "set", Phase: m.scenario, FromS: from, ToS: from + 20, DurationS: 20, ServiceS: &service, ClientS: &client}},
-		ServiceOutages: []result.ServiceOutage{{What: "write", FromS: from, ToS: from + 15, DurationS: 15}}}
-	var page bytes.Buffer
-	must(t, write(&page, newHead(m.run(), sum), b.Model(sum)))
-	return page.Bytes()
-}
-
 func (m made) interval(s int, histogram string) result.Interval {
 	iv := result.Interval{FromS: float64(s), ToS: float64(s + 1)}
 	if s == 0 {
