@@ -12,12 +12,12 @@ import (
 // bucketS is the width of a bucket, seconds.
 var bucketS = result.BucketWidth.Seconds()
 
-// slowFactor: where operations are naturally rare (one every few seconds), a
+// SlowFactor: where operations are naturally rare (one every few seconds), a
 // gap in which nothing failed is an outage only from this many times the median
 // gap on, or the gap that the rate asks for. The median, not the mean: a mean
 // would grow with the outage and hide it. A gap in which an operation failed is
 // an outage from the threshold on.
-const slowFactor = 5
+const SlowFactor = 5
 
 // outages finds the gaps between successes of each operation that are longer than
 // the threshold. What is not over when a phase is goes on in the next one, if that
@@ -86,13 +86,13 @@ func (b *Builder) courses(op string) (all []*course) {
 func (c *course) add(p *phase) {
 	x := part{name: p.plan.Name, from: micro(p.from - p.plan.WarmupS), measured: p.from, to: min(p.to, max(p.seen, p.from-p.plan.WarmupS))}
 	if rate := p.plan.Rates[c.op]; rate > 0 {
-		x.quiet = slowFactor / rate
+		x.quiet = SlowFactor / rate
 	}
 	for _, t := range []*tally{p.warmup[c.op], p.ops[c.op]} {
 		if t == nil {
 			continue
 		}
-		x.quiet = max(x.quiet, slowFactor*medianGap(t.okAt, slices.Sorted(maps.Keys(t.okAt))))
+		x.quiet = max(x.quiet, SlowFactor*medianGap(t.okAt, slices.Sorted(maps.Keys(t.okAt))))
 		for bucket, n := range t.okAt {
 			c.okAt[bucket] += n
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rankbench/rankbench/internal/analyze"
 	"github.com/rankbench/rankbench/internal/report"
 	"github.com/rankbench/rankbench/internal/result"
 )
@@ -20,9 +21,6 @@ type gap struct {
 	failed map[string]uint64
 }
 
-// sparse is how many intervals of a rate may pass without a success, as in the summary.
-const sparse = 5
-
 // gapOf is the gap of an operation of the phase. At a slow rate nothing may be due
 // for longer than the threshold.
 func (p *phaseRun) gapOf(op string) *gap {
@@ -32,7 +30,7 @@ func (p *phaseRun) gapOf(op string) *gap {
 	g := &gap{quiet: p.o.Scenario.OutageThreshold, last: p.from, failed: map[string]uint64{}}
 	for _, j := range p.phase.Jobs {
 		if j.Kind.String() == op && j.Rate > 0 {
-			g.quiet = max(g.quiet, time.Duration(sparse/j.Rate*float64(time.Second)))
+			g.quiet = max(g.quiet, time.Duration(analyze.SlowFactor/j.Rate*float64(time.Second)))
 		}
 	}
 	p.gaps[op] = g
