@@ -52,7 +52,7 @@ func preflight(ctx context.Context, o *Options, server target.Server) (*drilling
 		AWS: o.AWS.Client, Group: o.AWS.Group, Slot: server.Slot, Pid: o.AWS.Pid,
 		Nodes: func() []result.NodeSample { return nodes }, Undo: o.Scenario.Drill.Settle,
 	}
-	if d.target, err = action.Preflight(ctx, d.env, o.AWS.Config, o.Scenario.Drill.Steps, max(1, o.RunsLeft)); err != nil {
+	if d.target, err = action.Preflight(ctx, d.env, o.AWS.Config, o.Scenario.Drill.Steps, o.Scenario.Drill.Repeat-o.Repeat); err != nil {
 		return nil, err
 	}
 	d.env.Every = o.AWS.every(d.target.Place)
@@ -199,7 +199,6 @@ func (s *session) end(ctx context.Context) *result.RunEnd {
 	}
 	close(d.over)
 	s.beside(func() { <-d.done })
-	cut := ctx.Err() != nil
 	end.FailedSteps = lines(d.failed)
 	s.beside(func() {
 		told := make(chan struct{})
@@ -221,7 +220,7 @@ func (s *session) end(ctx context.Context) *result.RunEnd {
 	if off, within, ok := d.env.AWS.Skew(); ok {
 		end.AWSClock = &result.Skew{OffsetS: off.Seconds(), WithinS: within.Seconds()}
 	}
-	end.Interrupted = cut || ctx.Err() != nil
+	end.Interrupted = ctx.Err() != nil
 	return end
 }
 

@@ -32,7 +32,6 @@ type Options struct {
 	Populate bool                     // fill the ranking first where it is not right
 	Metrics  string                   // address for Prometheus; "" for none
 	Repeat   int                      // which run of a series it is, from 0
-	RunsLeft int                      // of the series, this one included; 0 is 1
 	AWS      *AWS                     // the scenario's steps are done to this group; nil: its load only
 	// Unrestored is given a function that names, at any time, what the steps have changed and
 	// not put back; may be nil.
@@ -123,7 +122,9 @@ func Verdict(s result.Summary) error {
 	for _, l := range s.Limits {
 		if !l.OK {
 			missed++
-			unknown += count(l.Unknown)
+			if l.Unknown {
+				unknown++
+			}
 			if l.Name == analyze.MetricBottleneck {
 				code = fail.CodeBottleneck
 			}
@@ -141,13 +142,6 @@ func Verdict(s result.Summary) error {
 	default:
 		return fail.WithCode(fmt.Errorf("%d of %d limits were not met", missed, len(s.Limits)), fail.CodeLimit)
 	}
-}
-
-func count(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
 }
 
 // Populate fills the scenario's ranking on the config's target.

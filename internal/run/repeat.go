@@ -47,7 +47,7 @@ func Repeat(ctx context.Context, o Options, done func(result.Summary, string)) (
 			return r, base, gravest(append(verdicts(sums), fail.WithCode(fmt.Errorf("interrupted before run %d; with the same --out the series goes on", i+1), fail.CodeInterrupted)))
 		}
 		name := fmt.Sprintf("run-%02d", i+1)
-		o.Out, o.Repeat, o.RunsLeft = filepath.Join(base, name), i, d.Repeat-i
+		o.Out, o.Repeat = filepath.Join(base, name), i
 		if err := o.putAside(); err != nil {
 			return r, base, err
 		}
@@ -130,13 +130,8 @@ func resume(o Options) (result.Repeats, []result.Summary, error) {
 	if err != nil {
 		return fresh, nil, fmt.Errorf("resume the series in %s: %w", o.Out, err)
 	}
-	for _, other := range []struct {
-		is   bool
-		what string
-	}{{r.Source != fresh.Source || r.Version != fresh.Version, "scenario"}, {r.Against != fresh.Against, "target or client: " + r.Against}} {
-		if other.is {
-			return fresh, nil, fail.WithHint(fmt.Errorf("resume the series in %s: it is of another %s", o.Out, other.what), "choose another folder with --out")
-		}
+	if other := differs(r, fresh); other != "" {
+		return fresh, nil, fail.WithHint(fmt.Errorf("resume the series in %s: it is of another %s", o.Out, other), "choose another folder with --out")
 	}
 	var sums []result.Summary
 	for _, run := range r.Runs {
@@ -148,6 +143,17 @@ func resume(o Options) (result.Repeats, []result.Summary, error) {
 	}
 	r.Want = fresh.Want
 	return r, sums, nil
+}
+
+// differs says in what a series differs from the one that is to be made, or "".
+func differs(r, fresh result.Repeats) string {
+	switch {
+	case r.Source != fresh.Source || r.Version != fresh.Version:
+		return "scenario"
+	case r.Against != fresh.Against:
+		return "target or client: " + r.Against
+	}
+	return ""
 }
 
 // coolDown waits until the group is healthy, and then for the cool-down.
@@ -194,8 +200,9 @@ func verdicts(sums []result.Summary) (errs []error) {
 	return errs
 }
 
-// gravest is the error that stands for all, by its exit code: what could not be
-// restored before a limit that was not met. The last one is told, too.
+// gravest is the error that stands for all, by its exit code: as of a single run,
+// what could not be restored comes before an interrupt, and that before a limit that
+// was not met. The last one is told, too.
 func gravest(errs []error) error {
 	var worst error
 	for _, err := range errs {
@@ -210,7 +217,7 @@ func gravest(errs []error) error {
 }
 
 func rank(err error) int {
-	order := []int{fail.CodeFine, fail.CodeBottleneck, fail.CodeLimit, fail.CodeFailed, fail.CodeNotRestored, fail.CodeInterrupted}
+	order := []int{fail.CodeFine, fail.CodeBottleneck, fail.CodeLimit, fail.CodeFailed, fail.CodeInterrupted, fail.CodeNotRestored}
 	for i, code := range order {
 		if fail.CodeOf(err) == code {
 			return i
