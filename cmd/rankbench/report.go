@@ -36,7 +36,7 @@ func newReportCommand() *cobra.Command {
 	return cmd
 }
 
-// writePage writes the page of a run, whole or not at all.
+// writePage writes the page of a run.
 func writePage(path, folder string) error {
 	if path == "" {
 		return nil
@@ -45,13 +45,8 @@ func writePage(path, folder string) error {
 	if err := page.HTML(&b, folder); err != nil {
 		return err
 	}
-	tmp := path + ".tmp"
-	err := os.WriteFile(tmp, b.Bytes(), 0o600)
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write the page: %w", err), os.RemoveAll(tmp))
+	if err := result.WriteFile(path, b.Bytes()); err != nil {
+		return err
 	}
 	fmt.Fprintf(os.Stderr, "page: %s\n", path)
 	return nil

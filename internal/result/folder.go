@@ -166,15 +166,19 @@ func EncodeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// WriteJSON writes a document as indented JSON, whole or not at all: to a
-// temporary file beside it first.
+// WriteJSON writes a document as indented JSON, whole or not at all.
 func WriteJSON(path string, v any) error {
 	var b bytes.Buffer
 	if err := EncodeJSON(&b, v); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
+	return WriteFile(path, b.Bytes())
+}
+
+// WriteFile writes a file whole or not at all: to a temporary one beside it first.
+func WriteFile(path string, data []byte) error {
 	tmp := path + ".tmp"
-	err := os.WriteFile(tmp, b.Bytes(), 0o644)
+	err := os.WriteFile(tmp, data, 0o644)
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}
