@@ -12,11 +12,11 @@ import (
 // bucketS is the width of a bucket, seconds.
 var bucketS = result.BucketWidth.Seconds()
 
-// SlowFactor: where operations are naturally rare (one every few seconds), a
-// gap in which nothing failed is an outage only from this many times the median
-// gap on, or the gap that the rate asks for. The median, not the mean: a mean
-// would grow with the outage and hide it. A gap in which an operation failed is
-// an outage from the threshold on.
+// SlowFactor is how many times the median gap (or the gap that the rate asks for)
+// a gap in which nothing failed must last to be an outage, where operations are
+// naturally rare (one every few seconds). The median, not the mean: a mean would
+// grow with the outage and hide it. A gap in which an operation failed is an
+// outage from the threshold on.
 const SlowFactor = 5
 
 // outages finds the gaps between successes of each operation that are longer than
