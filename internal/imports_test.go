@@ -19,6 +19,8 @@ const module = "github.com/rankbench/rankbench/"
 var may = map[string][]string{
 	"internal/fail":              {},
 	"internal/netfail":           {},
+	"internal/httpd":             {},
+	"internal/legible":           {},
 	"internal/aws":               {"internal/fail"},
 	"internal/ranking":           {},
 	"internal/result":            {},
@@ -33,10 +35,12 @@ var may = map[string][]string{
 	"internal/observe":           {"internal/result", "internal/netfail"},
 	"internal/audit":             {"internal/ranking", "internal/load", "internal/result"},
 	"internal/self":              {"internal/result"},
-	"internal/expose":            {"internal/result"},
+	"internal/expose":            {"internal/httpd", "internal/result"},
+	"internal/progress":          {"internal/result"},
+	"internal/live":              {"internal/httpd", "internal/page", "internal/progress", "internal/result"},
 	"internal/analyze":           {"internal/result"},
 	"internal/compare":           {"internal/result"},
-	"internal/report":            {"internal/ranking", "internal/result", "internal/scenario", "internal/analyze", "internal/compare"},
+	"internal/report":            {"internal/legible", "internal/ranking", "internal/result", "internal/scenario", "internal/analyze", "internal/compare"},
 	"internal/page":              {"internal/analyze", "internal/report", "internal/result"},
 	"internal/action":            {"internal/aws", "internal/config", "internal/fail", "internal/result", "internal/scenario"},
 	"internal/drill":             {"internal/result"},
@@ -53,14 +57,14 @@ var may = map[string][]string{
 		"internal/local/keep", "internal/local/metrics", "internal/local/state",
 	},
 	"internal/run": {
-		"internal/action", "internal/analyze", "internal/audit", "internal/aws", "internal/config", "internal/drill", "internal/expose", "internal/fail", "internal/load", "internal/measure",
-		"internal/observe", "internal/plan", "internal/populate", "internal/ranking", "internal/report", "internal/result",
+		"internal/action", "internal/analyze", "internal/audit", "internal/aws", "internal/config", "internal/drill", "internal/expose", "internal/fail", "internal/live", "internal/load", "internal/measure",
+		"internal/observe", "internal/plan", "internal/populate", "internal/progress", "internal/ranking", "internal/report", "internal/result",
 		"internal/scenario", "internal/self", "internal/target",
 	},
 	"cmd/rankbench": {
-		"internal/action", "internal/aws", "internal/compare", "internal/config", "internal/fail", "internal/local", "internal/local/cluster", "internal/local/control",
+		"internal/action", "internal/aws", "internal/compare", "internal/config", "internal/fail", "internal/legible", "internal/local", "internal/local/cluster", "internal/local/control",
 		"internal/local/keep", "internal/local/state", "internal/page", "internal/populate",
-		"internal/report", "internal/result", "internal/run", "internal/scenario", "internal/target",
+		"internal/progress", "internal/report", "internal/result", "internal/run", "internal/scenario", "internal/target",
 	},
 }
 

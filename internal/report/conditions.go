@@ -180,6 +180,9 @@ func (c *conditionList) servers(run result.Run) {
 		addrs = []string{"local"}
 	}
 	c.add("target", strings.Join(addrs, ", "))
+	if t, ok := within(run.Config, "aws")["node_type"]; ok && !run.Local { // of local nodes it says nothing
+		c.add("node_type", t)
+	}
 }
 
 func addresses(target map[string]any) []string {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rankbench/rankbench/internal/legible"
 	"github.com/rankbench/rankbench/internal/result"
 )
 
@@ -136,7 +137,7 @@ func csvFloat(v float64) string {
 
 // csvText is a text that a spreadsheet takes for a text: not for a formula.
 func csvText(s string) string {
-	s = visible(s, maxText)
+	s = legible.Text(s, maxText)
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
 	}
@@ -147,7 +148,7 @@ func csvText(s string) string {
 // place for them.
 func Warnings(w io.Writer, folder string, s result.Summary) error {
 	for _, text := range s.Warnings {
-		if _, err := fmt.Fprintf(w, "warning: %s: %s\n", visible(folder, maxText), visible(text, maxText)); err != nil {
+		if _, err := fmt.Fprintf(w, "warning: %s: %s\n", legible.Text(folder, maxText), legible.Text(text, maxText)); err != nil {
 			return err
 		}
 	}

@@ -204,21 +204,6 @@ func TestHostileTextIsNoFormula(t *testing.T) {
 	}
 }
 
-func TestVisibleText(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain → µs … 漢字": "plain → µs … 漢字", "a\x1b[31mb": `a\x1b[31mb`, "a\nb\tc\r": `a\nb\tc\r`, "\x00\x7f": `\x00\x7f`, "\u009b": `\x9b`, "\u202e\u2028\ufeff": `\u202e\u2028\ufeff`,
-		"\xff\xc3(": `\xff\xc3(`, `C:\x1b`: `C:\x1b`, "1234567890": "1234567890", "12345678901": "1234567890… (1 characters more)",
-	} {
-		most := 10
-		if len(in) > 11 || strings.Contains(in, "\\") {
-			most = 100
-		}
-		if got := visible(in, most); got != want {
-			t.Errorf("%q is %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestDocumentsAreNotChangedByBeingShown(t *testing.T) {
 	_, s := hostileRun()
 	before := s.Warnings[0]

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rankbench/rankbench/internal/legible"
 	"github.com/rankbench/rankbench/internal/result"
 )
 
@@ -17,7 +18,7 @@ func Markdown(w io.Writer, run result.Run, s result.Summary) error {
 	fmt.Fprintf(&m, "%s\n\n", mdText(span(s), maxText))
 	m.numbers(s)
 	if a := s.Audit; a != nil {
-		fmt.Fprintf(&m, "Lost writes: **%s** (%s)\n\n", grouped(a.Lost), mdText(auditText(*a), maxText))
+		fmt.Fprintf(&m, "Lost writes: **%s** (%s)\n\n", legible.Grouped(a.Lost), mdText(auditText(*a), maxText))
 	}
 	m.trouble(s)
 	m.stretches(s)
@@ -53,7 +54,7 @@ func (m *markdown) numbers(s result.Summary) {
 			o := p.Ops[op]
 			q := o.LatencyUS
 			rows = append(rows, []string{p.Name, op, fmt.Sprintf("%.1f", o.RPS), micros(q.P50), micros(q.P99), micros(q.Max),
-				grouped(int64(o.Due - o.OK)), longestIn(s.Outages, op, p.Name)})
+				legible.Grouped(int64(o.Due - o.OK)), longestIn(s.Outages, op, p.Name)})
 		}
 	}
 	m.table([]string{"phase", "operation", "rps", "p50", "p99", "max", "errors", "longest outage"}, 2, rows)
@@ -90,7 +91,7 @@ func (m *markdown) drillNumbers(s result.Summary) {
 		for _, p := range s.Phases {
 			due, ok = due+p.Ops[op].Due, ok+p.Ops[op].OK
 		}
-		row := []string{op, longestIn(s.Outages, op, ""), grouped(int64(due - ok))}
+		row := []string{op, longestIn(s.Outages, op, ""), legible.Grouped(int64(due - ok))}
 		for _, st := range []*result.Stretch{before, during, after} {
 			row = append(row, stretchRate(st, op))
 		}
@@ -136,7 +137,7 @@ func stretchRate(st *result.Stretch, op string) string {
 	if st == nil || st.Ops[op].RPS == nil {
 		return "-"
 	}
-	return grouped(int64(*st.Ops[op].RPS + 0.5))
+	return legible.Grouped(int64(*st.Ops[op].RPS + 0.5))
 }
 
 func stretchP99(st *result.Stretch, op string) string {
@@ -175,9 +176,9 @@ func (m *markdown) stretches(s result.Summary) {
 	}
 	var rows [][]string
 	for _, st := range s.Stretches {
-		row := []string{st.Name, strings.TrimPrefix(fmt.Sprint(st.Step), "0"), clock(st.FromS), clock(st.ToS)}
+		row := []string{st.Name, strings.TrimPrefix(fmt.Sprint(st.Step), "0"), legible.Clock(st.FromS), legible.Clock(st.ToS)}
 		for _, op := range names {
-			row = append(row, stretchRate(&st, op), stretchP99(&st, op), grouped(int64(st.Ops[op].Failed)))
+			row = append(row, stretchRate(&st, op), stretchP99(&st, op), legible.Grouped(int64(st.Ops[op].Failed)))
 		}
 		rows = append(rows, row)
 	}

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/rankbench/rankbench/internal/legible"
 )
 
 // markdown collects a document in GitHub's Markdown.
@@ -17,7 +19,7 @@ var mdEscapes = strings.NewReplacer(
 
 // mdText writes text so that it says itself in Markdown, in a cell of a table, too.
 func mdText(s string, most int) string {
-	return underscores(mdEscapes.Replace(visible(s, most)))
+	return underscores(mdEscapes.Replace(legible.Text(s, most)))
 }
 
 // underscores escapes those that do not stand within a word, as those of our own names do.

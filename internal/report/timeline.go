@@ -11,6 +11,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/rankbench/rankbench/internal/legible"
 	"github.com/rankbench/rankbench/internal/result"
 )
 
@@ -39,18 +40,8 @@ func EventEntry(e result.Event, group string) Entry {
 
 // Line writes a line, with its time as minutes and seconds.
 func (e Entry) Line(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%8s  %-8s  %s\n", clock(e.AtS), cell(e.Source), visible(e.Text, maxText))
+	_, err := fmt.Fprintf(w, "%8s  %-8s  %s\n", legible.Clock(e.AtS), cell(e.Source), legible.Text(e.Text, maxText))
 	return err
-}
-
-// clock is "2:07.1", an hour later "1:02:07.1".
-func clock(s float64) string {
-	tenths := int64(s*10 + 0.5)
-	minutes, rest := tenths/600, tenths%600
-	if minutes < 60 {
-		return fmt.Sprintf("%d:%02d.%d", minutes, rest/10, rest%10)
-	}
-	return fmt.Sprintf("%d:%02d:%02d.%d", minutes/60, minutes%60, rest/10, rest%10)
 }
 
 // timeline is all that happened, in the order of time.
@@ -113,7 +104,7 @@ func rates(st result.Stretch) string {
 		if rps == nil {
 			return "too short for rates"
 		}
-		out = append(out, fmt.Sprintf("%s %s rps", op, grouped(int64(*rps+0.5))))
+		out = append(out, fmt.Sprintf("%s %s rps", op, legible.Grouped(int64(*rps+0.5))))
 	}
 	return strings.Join(out, "   ")
 }
@@ -132,15 +123,6 @@ func degraded(op string, l result.Level) string {
 		return ""
 	}
 	return fmt.Sprintf("%s %s (in windows of %.2f s)", op, strings.Join(parts, ", "), *l.WindowS)
-}
-
-// grouped is 1,203,455.
-func grouped(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // timelineText prints the timeline of a drill, the audit, and the verdict.
@@ -188,17 +170,17 @@ func clockText(c result.Skew) string {
 }
 
 func auditText(a result.Audit) string {
-	lost := grouped(a.Lost) + " lost"
+	lost := legible.Grouped(a.Lost) + " lost"
 	if a.Lost > 0 {
 		lost += fmt.Sprintf(" (within %.2f s)", a.LostWindowS)
 	}
-	text := fmt.Sprintf("%s acknowledged, %s, %s indeterminate, %s ghosts", grouped(int64(a.Acknowledged)), lost, grouped(int64(a.Indeterminate)), grouped(a.Ghosts))
+	text := fmt.Sprintf("%s acknowledged, %s, %s indeterminate, %s ghosts", legible.Grouped(int64(a.Acknowledged)), lost, legible.Grouped(int64(a.Indeterminate)), legible.Grouped(a.Ghosts))
 	for _, more := range []struct {
 		n    uint64
 		what string
 	}{{a.MissingReads, "reads found nothing"}, {a.StaleReads, "reads were stale"}, {uint64(a.Changed), "members were changed by others"}} {
 		if more.n > 0 {
-			text += fmt.Sprintf(", %s %s", grouped(int64(more.n)), more.what)
+			text += fmt.Sprintf(", %s %s", legible.Grouped(int64(more.n)), more.what)
 		}
 	}
 	return text
@@ -235,7 +217,7 @@ func RepeatsText(w io.Writer, r result.Repeats) error {
 // figure is a value to four significant digits, whole ones in full.
 func figure(v float64) string {
 	if v >= 1000 {
-		return grouped(int64(v + 0.5))
+		return legible.Grouped(int64(v + 0.5))
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }

@@ -1,12 +1,9 @@
 package report
 
 import (
-	"fmt"
 	"reflect"
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/rankbench/rankbench/internal/legible"
 )
 
 // What servers, scenarios and folders say is shown to people as it is, but for what
@@ -18,43 +15,8 @@ const (
 	maxMDCell = 300  // in a cell of a Markdown table
 )
 
-// visible writes control characters, line ends, what turns the direction of writing
-// and what is not UTF-8 as \x1b, \n, \u202e, \xff; and cuts what is longer than most.
-func visible(s string, most int) string {
-	if plain(s, most) {
-		return s
-	}
-	var b strings.Builder
-	for n := 0; len(s) > 0; n++ {
-		if n == most {
-			fmt.Fprintf(&b, "… (%s characters more)", grouped(int64(utf8.RuneCountInString(s))))
-			break
-		}
-		r, size := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case harmless(r):
-			b.WriteRune(r)
-		case r < 0x100 && r != '\n' && r != '\r' && r != '\t':
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		}
-		s = s[size:]
-	}
-	return b.String()
-}
-
 // cell is a text in a cell of a text table.
-func cell(s string) string { return visible(s, maxCell) }
-
-func plain(s string, most int) bool {
-	return len(s) <= most && utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !harmless(r) }) < 0
-}
-
-// harmless: letters, signs and spaces, but neither control nor format characters.
-func harmless(r rune) bool { return unicode.IsGraphic(r) && r != '\u2028' && r != '\u2029' }
+func cell(s string) string { return legible.Text(s, maxCell) }
 
 // allVisible is a copy of a document in which every text is visible, wherever it
 // stands: a field that is new cannot be forgotten.
@@ -69,7 +31,7 @@ func visibleValue(v reflect.Value) reflect.Value {
 	out.Set(v)
 	switch v.Kind() {
 	case reflect.String:
-		out.SetString(visible(v.String(), maxText))
+		out.SetString(legible.Text(v.String(), maxText))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if out.Field(i).CanSet() {
