@@ -10,7 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
+	"unicode/utf8"
 )
 
 // The files of a run's folder.
@@ -158,13 +160,26 @@ func (f *lineFile) Close() error { return errors.Join(f.flush(), f.File.Close())
 // Close closes the files.
 func (f *Folder) Close() error { return errors.Join(f.intervals.Close(), f.events.Close()) }
 
-// EncodeJSON writes a document as indented JSON, with "<=" as people write it.
+// EncodeJSON writes a document as indented JSON, with "<=" as people write it. It may
+// go to a terminal: control characters of one byte JSON escapes anyway, those of two
+// (C1 and DEL) are escaped here.
 func EncodeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(controls.ReplaceAllFunc(b.Bytes(), func(c []byte) []byte {
+		r, _ := utf8.DecodeRune(c)
+		return fmt.Appendf(nil, `\u%04x`, r)
+	}))
+	return err
 }
+
+// controls can stand in JSON's strings only.
+var controls = regexp.MustCompile("[\u007f-\u009f]")
 
 // WriteJSON writes a document as indented JSON, whole or not at all.
 func WriteJSON(path string, v any) error {

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 )
 
 // fill sets every field of a value, and what it holds, to something that is not zero.
@@ -325,4 +327,22 @@ func TestDocumentIsReplacedNotOverwritten(t *testing.T) {
 		t.Errorf("the old document is %d, the new one %d", was, is)
 	}
 	checkNoTemporary(t, filepath.Dir(path))
+}
+
+func TestJSONDoesNothingToATerminalAndIsReadBackAsItWas(t *testing.T) {
+	text := "\x1b[2J \u009b31m \x7f \\\u009b \\u009b \u202e <= ä"
+	var b bytes.Buffer
+	if err := EncodeJSON(&b, map[string]string{text: text}); err != nil {
+		t.Fatal(err)
+	}
+	if i := bytes.IndexFunc(b.Bytes(), func(r rune) bool { return r != '\n' && unicode.IsControl(r) }); i >= 0 {
+		t.Errorf("a control character: %q", b.Bytes()[i:])
+	}
+	if !bytes.Contains(b.Bytes(), []byte("<= ä")) {
+		t.Errorf("%s", b.Bytes())
+	}
+	var back map[string]string
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back[text] != text {
+		t.Errorf("read back as %q: %v", back, err)
+	}
 }
