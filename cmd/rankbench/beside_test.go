@@ -42,10 +42,8 @@ const (
 
 // gaps are the longest stretches without success, seconds.
 type gaps struct {
-	Write  float64 `json:"write_s"`
-	Read   float64 `json:"read_s"` // from replicas
-	Writes int     `json:"writes"`
-	Reads  int     `json:"reads"`
+	Write float64 `json:"write_s"`
+	Read  float64 `json:"read_s"` // from replicas
 }
 
 // beside is the program "beside FILE": a writer and a reader, plain loops over all
@@ -64,8 +62,8 @@ func beside() {
 	addrs := besideServers(done)
 	var wg sync.WaitGroup
 	var g gaps
-	wg.Go(func() { g.Write, g.Writes = besideLoop(addrs, done, plainWrite) })
-	wg.Go(func() { g.Read, g.Reads = besideLoop(addrs, done, plainRead) })
+	wg.Go(func() { g.Write = besideLoop(addrs, done, plainWrite) })
+	wg.Go(func() { g.Read = besideLoop(addrs, done, plainRead) })
 	wg.Wait()
 	text, err := json.Marshal(g)
 	if err == nil {
@@ -103,7 +101,7 @@ func besideServers(done <-chan struct{}) (addrs []string) {
 
 // besideLoop tries one node after another until one does it, again and again. The
 // first success is where gaps begin.
-func besideLoop(addrs []string, done <-chan struct{}, try func(*plainNode) bool) (gap float64, n int) {
+func besideLoop(addrs []string, done <-chan struct{}, try func(*plainNode) bool) (gap float64) {
 	var nodes []*plainNode
 	for _, a := range addrs {
 		nodes = append(nodes, &plainNode{addr: a})
@@ -117,7 +115,7 @@ func besideLoop(addrs []string, done <-chan struct{}, try func(*plainNode) bool)
 				continue
 			}
 			now := time.Now()
-			if n++; n > 1 {
+			if !last.IsZero() {
 				gap = max(gap, now.Sub(last).Seconds())
 			}
 			last = now
@@ -126,7 +124,7 @@ func besideLoop(addrs []string, done <-chan struct{}, try func(*plainNode) bool)
 		select {
 		case <-tick.C:
 		case <-done:
-			return gap, n
+			return gap
 		}
 	}
 }
