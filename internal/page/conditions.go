@@ -22,14 +22,18 @@ func conditions(run result.Run, sum result.Summary) []string {
 	return short
 }
 
+// clientLoadFact is the one that is known at the end alone.
+const clientLoadFact = "Client's load"
+
 // facts are the conditions in full: topology, client settings, versions.
 func facts(run result.Run, sum result.Summary) []fact {
 	out := []fact{
 		{"Topology", topology(run, sum)},
+		{"Replication group", group(run)},
 		{"Addresses", clean(strings.Join(texts(dig(run.Config, "target", "addresses")), ", "))},
 		{"Client", client(run)},
 		{"Client settings", clean(clientSettings(run))},
-		{"Client's load", clientLoad(sum.Client)},
+		{clientLoadFact, clientLoad(sum.Client)},
 		{"Load from", clean(host(run.Host))},
 		{"Versions", clean(versions(run.Versions))},
 		{"Phases", clean(plan(run.Phases))},
@@ -37,6 +41,19 @@ func facts(run result.Run, sum result.Summary) []fact {
 		{"Seed", fmt.Sprint(run.Seed)},
 	}
 	return slices.DeleteFunc(out, func(f fact) bool { return f.Value == "" })
+}
+
+// group is "lb in us-east-1, cache.r7g.large, redis 7.1.0" of a drill.
+func group(run result.Run) string {
+	aws := dig(run.Config, "aws")
+	if aws == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%v in %v", orText(dig(aws, "replication_group")), orText(dig(aws, "region")))
+	if !run.Local { // of local nodes the type says nothing
+		text += fmt.Sprintf(", %v, %v", orText(dig(aws, "node_type")), orText(dig(aws, "engine")))
+	}
+	return clean(text)
 }
 
 func client(run result.Run) string {

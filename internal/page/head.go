@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rankbench/rankbench/internal/analyze"
 	"github.com/rankbench/rankbench/internal/result"
 )
 
@@ -29,7 +30,12 @@ type head struct {
 }
 
 // card is a number that matters.
-type card struct{ Name, Value, Note, Look string }
+type card struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Note  string `json:"note"`
+	Look  string `json:"look"` // good, bad or neutral
+}
 
 // fact is a condition of the run.
 type fact struct{ Name, Value string }
@@ -51,6 +57,9 @@ func newHead(run result.Run, sum result.Summary) head {
 	}
 	return h
 }
+
+// lengthInSub is where a subtitle says how long the run was.
+const lengthInSub = 2
 
 func subtitle(run result.Run, sum result.Summary) []string {
 	out := []string{clean(run.Command), sum.Started.UTC().Format("2006-01-02 15:04:05 MST"), clock(sum.DurationS) + " long"}
@@ -87,7 +96,7 @@ func verdictCard(sum result.Summary) card {
 		c.Look = "good"
 	case "fail":
 		c.Look = "bad"
-	case "none":
+	case analyze.None:
 		c.Value, c.Note = "no limits", "the scenario sets none"
 	}
 	return c

@@ -12,7 +12,8 @@
 //     length differs in its last points only.
 //  3. HTML puts the model as JSON into the page, with the head (head.go) and a table
 //     for each lane (tables.go), which are there without JavaScript, too.
-//  4. assets/page.js draws a model: draw(model) is the seam that the live page uses.
+//  4. assets/page.js draws a model. Of the live page, assets/live.js joins what is new
+//     (tail.go) to the model and has it drawn again (live.go).
 package page
 
 import (
@@ -25,6 +26,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"github.com/rankbench/rankbench/internal/analyze"
 	"github.com/rankbench/rankbench/internal/report"
@@ -42,14 +44,15 @@ var pageJS string
 
 // document is what the template is given.
 type document struct {
-	Head   head
-	Lanes  []laneView
-	Events []eventRow
-	Parts  []partKey
-	Model  template.JS
-	Script template.JS
-	Style  template.CSS
-	Policy string
+	Live    bool
+	Head    head
+	Lanes   []laneView
+	Events  []eventRow
+	Parts   []partKey
+	Model   template.JS
+	Scripts []template.JS
+	Style   template.CSS
+	Policy  string
 }
 
 // laneView is a lane with the table behind it.
@@ -78,7 +81,11 @@ func HTML(w io.Writer, folder string) error {
 	if err != nil {
 		return err
 	}
-	return write(w, newHead(run, sum), b.Model(sum))
+	doc, err := newDocument(newHead(run, sum), b.Model(sum))
+	if err != nil {
+		return err
+	}
+	return write(w, doc)
 }
 
 // read feeds a folder to a Builder, up to a line that is damaged: the summary
@@ -111,26 +118,30 @@ func intervals(folder string, each func(result.Interval) error) error {
 	return err
 }
 
-// write fills the template. Nothing is written unless all of it could be made.
-func write(w io.Writer, h head, m Model) error {
+// newDocument is a page with all its pictures and tables.
+func newDocument(h head, m Model) (document, error) {
 	data, err := json.Marshal(m) // escapes <, > and &: no </script> comes through
 	if err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	t, err := template.New("page").Parse(pageHTML)
-	if err != nil {
-		return fmt.Errorf("write page: %w", err)
+		return document{}, fmt.Errorf("write page: %w", err)
 	}
 	doc := document{
-		Head: h, Model: template.JS(data), Script: template.JS(pageJS), Style: template.CSS(pageCSS),
-		Policy: policy(pageJS, pageCSS),
+		Head: h, Model: template.JS(data), Scripts: []template.JS{template.JS(pageJS)}, Style: template.CSS(pageCSS),
+		Policy: policy(pageCSS, pageJS), Parts: partKeys(m.Shades),
 	}
-	doc.Parts = partKeys(m.Shades)
 	for _, e := range m.Events {
 		doc.Events = append(doc.Events, eventRow{e, clock(e.AtS)})
 	}
 	for _, l := range m.Lanes {
 		doc.Lanes = append(doc.Lanes, laneView{l, tableOf(l)})
+	}
+	return doc, nil
+}
+
+// write fills the template. Nothing is written unless all of it could be made.
+func write(w io.Writer, doc document) error {
+	t, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return fmt.Errorf("write page: %w", err)
 	}
 	var page bytes.Buffer
 	if err := t.Execute(&page, doc); err != nil {
@@ -143,9 +154,13 @@ func write(w io.Writer, h head, m Model) error {
 }
 
 // policy is the page's Content-Security-Policy: nothing is loaded, and only our
-// own script and style run, whatever a text of the run might have smuggled in.
-func policy(script, style string) string {
-	return fmt.Sprintf("default-src 'none'; img-src data:; script-src %s; style-src %s", hash(script), hash(style))
+// own scripts and style run, whatever a text of the run might have smuggled in.
+func policy(style string, scripts ...string) string {
+	var hashes []string
+	for _, s := range scripts {
+		hashes = append(hashes, hash(s))
+	}
+	return fmt.Sprintf("default-src 'none'; img-src data:; script-src %s; style-src %s", strings.Join(hashes, " "), hash(style))
 }
 
 func hash(text string) string {

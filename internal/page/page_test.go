@@ -75,8 +75,28 @@ func (p parsed) model(t *testing.T) Model {
 	return Model{}
 }
 
-func TestPageIsOneFile(t *testing.T) {
-	page := pageOf(t, folderOf(t, failoverRun))
+// bothPages are the page of a folder, and that of the same run while it goes on.
+func bothPages(t *testing.T, test func(t *testing.T, page []byte)) {
+	t.Helper()
+	folder := folderOf(t, failoverRun)
+	t.Run("report", func(t *testing.T) { test(t, pageOf(t, folder)) })
+	t.Run("live", func(t *testing.T) {
+		run, err := result.ReadRun(folder)
+		must(t, err)
+		test(t, liveOf(t, run))
+	})
+}
+
+func liveOf(t *testing.T, run result.Run) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	must(t, LiveHTML(&b, run))
+	return b.Bytes()
+}
+
+func TestPageIsOneFile(t *testing.T) { bothPages(t, checkOneFile) }
+
+func checkOneFile(t *testing.T, page []byte) {
 	p := parse(t, page)
 	for _, n := range p.all("") {
 		for _, a := range n.Attr {
@@ -99,14 +119,42 @@ func TestPageIsOneFile(t *testing.T) {
 		t.Errorf("the page names addresses: %q", found)
 	}
 	for _, call := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "XMLHttpRequest", "localStorage"} {
-		if strings.Contains(pageJS, call) {
-			t.Errorf("the script uses %s", call)
+		if strings.Contains(pageJS+liveJS, call) {
+			t.Errorf("a script uses %s", call)
 		}
 	}
 }
 
-func TestPageIsAccessible(t *testing.T) {
-	p := parse(t, pageOf(t, folderOf(t, failoverRun)))
+func TestPolicyAllowsThePagesOwnScriptsAlone(t *testing.T) {
+	bothPages(t, func(t *testing.T, page []byte) {
+		p, policy := parse(t, page), ""
+		for _, m := range p.all("meta") {
+			if attr(m, "http-equiv") == "Content-Security-Policy" {
+				policy = attr(m, "content")
+			}
+		}
+		scripts := 0
+		for _, s := range p.all("script") {
+			if attr(s, "type") != "application/json" {
+				scripts++
+				if !strings.Contains(policy, hash(textOf(s))) {
+					t.Errorf("a script of %d bytes is not in the policy %q", len(textOf(s)), policy)
+				}
+			}
+		}
+		if !strings.HasPrefix(policy, "default-src 'none'; ") || scripts == 0 || strings.Count(policy, "sha256-") != scripts+1 || strings.Contains(policy, "unsafe") {
+			t.Errorf("%d scripts, and the policy %q", scripts, policy)
+		}
+	})
+}
+
+func TestPageIsAccessible(t *testing.T) { bothPages(t, checkAccessible) }
+
+// speaks are roles of which the text is the name.
+var speaks = map[string]bool{"": true, "alert": true, "status": true}
+
+func checkAccessible(t *testing.T, page []byte) {
+	p := parse(t, page)
 	count := map[string]int{}
 	ids := map[string]bool{}
 	for _, n := range p.all("") {
@@ -127,8 +175,10 @@ func TestPageIsAccessible(t *testing.T) {
 	for _, n := range p.all("") {
 		named := attr(n, "aria-label") != "" || ids[attr(n, "aria-labelledby")] && attr(n, "aria-labelledby") != ""
 		switch {
-		case n.Data == "section" && !named, attr(n, "role") != "" && attr(n, "role") != "alert" && !named, attr(n, "tabindex") != "" && !named:
+		case n.Data == "section" && !named, !speaks[attr(n, "role")] && !named, attr(n, "tabindex") != "" && !named:
 			t.Errorf("<%s id=%s> has no label", n.Data, attr(n, "id"))
+		case n.Data == "progress" && !named:
+			t.Error("the progress has no label")
 		case n.Data == "button" && !named && textOf(n) == "":
 			t.Errorf("the button %s has no name", attr(n, "id"))
 		case n.Data == "th" && attr(n, "scope") == "":
@@ -171,6 +221,23 @@ func TestHeadSaysWhatMatters(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestEndOfALiveRunSaysWhatBecameOfIt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		sum  result.Summary
+		want string
+	}{
+		{"limits met", result.Summary{Complete: true, Verdict: "pass"}, "Finished: PASS"},
+		{"no limits", result.Summary{Complete: true, Verdict: "none"}, "Finished; the scenario sets no limits"},
+		{"not known", result.Summary{Complete: true, Verdict: "incomplete"}, "Finished: INCOMPLETE"},
+		{"interrupted", result.Summary{Complete: true, Interrupted: true, Verdict: "incomplete"}, "This run was interrupted: the figures are those up to then."},
+	} {
+		if e := NewEnded(made{}.run(), c.sum, false); e.State != c.want || len(e.Cards) != 4 || e.Faults == nil || e.Warnings == nil {
+			t.Errorf("%s: %+v", c.name, e)
 		}
 	}
 }
@@ -219,7 +286,8 @@ func TestHostileTextsDoNoHarm(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			m := made{seconds: 60, nodes: 1, ops: []string{row.text}, scenario: row.text, class: row.text, words: row.text}
 			page := pageOf(t, m.write(t))
-			checkHarmless(t, page)
+			checkHarmless(t, page, 2)
+			checkHarmless(t, liveOf(t, m.run()), 3)
 			if len(page) > 400_000 {
 				t.Errorf("the page is %d bytes", len(page))
 			}
@@ -228,12 +296,12 @@ func TestHostileTextsDoNoHarm(t *testing.T) {
 }
 
 // checkHarmless holds a page against one of which all texts are plain.
-func checkHarmless(t *testing.T, page []byte) {
+func checkHarmless(t *testing.T, page []byte, scripts int) {
 	t.Helper()
 	p := parse(t, page)
 	p.model(t)
-	if n := len(p.all("script")); n != 2 {
-		t.Errorf("%d scripts, want 2", n)
+	if n := len(p.all("script")); n != scripts {
+		t.Errorf("%d scripts, want %d", n, scripts)
 	}
 	for _, name := range []string{"img", "iframe", "object", "b"} {
 		if len(p.all(name)) > 0 {

@@ -76,6 +76,8 @@ func (m made) page(t *testing.T) []byte {
 		Outages:        []result.Outage{{Op: "set", Phase: m.scenario, FromS: from, ToS: from + 20, DurationS: 20, ServiceS: &service, ClientS: &client}},
 		ServiceOutages: []result.ServiceOutage{{What: "write", FromS: from, ToS: from + 15, DurationS: 15}}}
 	var page bytes.Buffer
-	must(t, write(&page, newHead(m.run(), sum), b.Model(sum)))
+	doc, err := newDocument(newHead(m.run(), sum), b.Model(sum))
+	must(t, err)
+	must(t, write(&page, doc))
 	return page.Bytes()
 }

@@ -1,6 +1,6 @@
 // The page's script: draw(model) draws all lanes of a model, again and again if
-// need be; the rest is reading and zooming. Texts of the run come in through
-// textContent alone. Nothing is loaded, nothing is kept.
+// need be (the live page has none at first); the rest is reading and zooming. Texts
+// of the run come in through textContent alone. Nothing is loaded, nothing is kept.
 "use strict";
 (() => {
   const $ = (id) => document.getElementById(id);
@@ -355,6 +355,7 @@
   };
 
   const show = (from, to) => {
+    if (!model) return;
     const least = 0.5, whole = model.to_s - model.from_s;
     const length = clamp(to - from, Math.min(least, whole), whole);
     const start = clamp((from + to - length) / 2, model.from_s, model.to_s - length);
@@ -362,8 +363,9 @@
     follows = length >= whole - 1e-9;
     redraw();
   };
-  const whole = () => show(model.from_s, model.to_s);
+  const whole = () => model && show(model.from_s, model.to_s);
   const zoom = (factor) => {
+    if (!model) return;
     const centre = at ?? (view.from + view.to) / 2, length = (view.to - view.from) * factor;
     const part = clamp((centre - view.from) / (view.to - view.from), 0, 1);
     show(centre - length * part, centre + length * (1 - part));
@@ -462,7 +464,7 @@
   const typing = (e) => e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, .scroll") !== null;
   document.addEventListener("keydown", (e) => {
     const arrow = /^(Arrow|Home|End)/.test(e.key);
-    if (!keys[e.key] || typing(e) || (arrow && e.target !== lanes)) return;
+    if (!model || !keys[e.key] || typing(e) || (arrow && e.target !== lanes)) return;
     keys[e.key](e);
     if (arrow) e.preventDefault();
   });
@@ -475,8 +477,9 @@
   $("reset").addEventListener("click", whole);
   for (const id of ["theme", "tools", "hint", "readout"]) $(id).hidden = false;
   nameTheme();
-  draw(JSON.parse($("model").textContent));
+  const first = JSON.parse($("model").textContent);
+  if (first) draw(first);
   let width = lanes.clientWidth;
   new ResizeObserver(() => { if (lanes.clientWidth !== width) { width = lanes.clientWidth; redraw(); } }).observe(lanes);
-  window.rankbench = { draw };
+  window.rankbench = { draw, clock, text: (unit, v) => units[unit].text(v) };
 })();
