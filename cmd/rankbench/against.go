@@ -189,7 +189,7 @@ func localOptions(sc *scenario.Scenario) local.Options {
 	profile, _ := f.profile() // fails only for flags of another name
 	return local.Options{
 		Control: control.Options{Region: f.region, Timings: profile, NodeTimeout: f.timeout(), FullCoverage: true},
-		Group:   f.createInput(), Log: os.Stderr,
+		Group:   f.createInput(), Log: terminal.stderr(),
 	}
 }
 

@@ -21,6 +21,7 @@ type loadOptions struct {
 	out      string
 	interval time.Duration
 	metrics  string
+	live     string
 	output   output
 	populate bool
 	dryRun   bool
@@ -53,6 +54,7 @@ func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.out, "out", "", "`folder` of the run (default results/<time>-<scenario>)")
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "`time` between the lines")
 	f.StringVar(&o.metrics, "metrics-addr", "", "serve Prometheus metrics on this `address`, such as 127.0.0.1:9121")
+	f.StringVar(&o.live, "live", "", "serve a page that shows the run as it goes on this `address`, such as :9122 (on loopback, if no host is given)")
 	f.VarP(&o.output, "output", "o", "what goes to stdout: the lines and a summary, or the summary as one JSON document")
 	f.BoolVar(&o.populate, "populate", false, "fill the ranking first where it is not right")
 }
@@ -79,10 +81,13 @@ func runLoad(cmd *cobra.Command, o loadOptions, path string) (err error) {
 	defer func() { err = errors.Join(err, t.close()) }()
 	ro, notes := t.options(sc)
 	defer notes.stop()
-	ro.Out, ro.Interval, ro.Metrics = o.out, o.interval, o.metrics
+	ro.Out, ro.Interval, ro.Metrics, ro.Live = o.out, o.interval, o.metrics, o.live
 	ro.Unrestored = unrestored.watch
 	ro.Populate = o.populate || o.target.local
 	ro.Lines = linesTo(o.output)
+	if o.output == outputText {
+		ro.Status = terminal.status
+	}
 	if o.drill {
 		g, err := o.openDrill(cmd, t)
 		if err != nil {
@@ -125,9 +130,9 @@ func repeatAndPrint(ctx context.Context, ro run.Options, o output) error {
 // linesTo: with -o json the lines are progress, not the product.
 func linesTo(o output) io.Writer {
 	if o == outputJSON {
-		return os.Stderr
+		return terminal.stderr()
 	}
-	return os.Stdout
+	return terminal.stdout()
 }
 
 func loadAndPrint(ctx context.Context, ro run.Options, o output) error {

@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/rankbench/rankbench/internal/fail"
+	"github.com/rankbench/rankbench/internal/legible"
 )
 
 func main() { os.Exit(rankbench()) }
@@ -31,9 +32,9 @@ func rankbench() int {
 		err = nil
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		fmt.Fprintf(os.Stderr, "error: %s\n", legible.Lines(err.Error(), maxNote))
 		if hint := fail.HintOf(err); hint != "" {
-			fmt.Fprintf(os.Stderr, "hint: %s\n", hint)
+			fmt.Fprintf(os.Stderr, "hint: %s\n", legible.Lines(hint, maxNote))
 		}
 	}
 	return exitCode(ctx, err)
@@ -62,18 +63,19 @@ func exitCode(ctx context.Context, err error) int {
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes return EPIPE
-	signals, terminal := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	signals, hangup := make(chan os.Signal, 2), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
-		signal.Notify(terminal, syscall.SIGHUP) // which may come twice: from the shell and from the kernel
+		signal.Notify(hangup, syscall.SIGHUP) // which may come twice: from the shell and from the kernel
 	}
 	go func() {
 		select {
 		case <-signals:
-		case <-terminal:
+		case <-hangup:
 		}
 		cancel()
 		<-signals
+		terminal.status(nil)
 		fmt.Fprintln(os.Stderr, "interrupted again: leaving at once; the intervals so far are in the results, the summary is not (make it with `rankbench report`)")
 		if names := unrestored.names(); len(names) > 0 {
 			fmt.Fprintf(os.Stderr, "not restored: %s; see `rankbench describe`\n", strings.Join(names, ", "))
@@ -82,6 +84,9 @@ func interruptible() (context.Context, context.CancelFunc) {
 	}()
 	return ctx, cancel
 }
+
+// terminal is what the streams of this process share.
+var terminal = newScreen(os.Stdout, os.Stderr)
 
 // unrestored knows what a drill has changed and not put back, for whoever leaves
 // before that.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankbench/rankbench/internal/fail"
+	"github.com/rankbench/rankbench/internal/legible"
 )
 
 const exitCodes = `Exit codes:
@@ -85,13 +86,16 @@ type stderrNotes struct {
 	progress *bar
 }
 
-func newNotes() *stderrNotes { return &stderrNotes{w: os.Stderr, progress: newBar(os.Stderr)} }
+// maxNote is how long a note may be, characters.
+const maxNote = 4000
+
+func newNotes() *stderrNotes { return &stderrNotes{w: terminal.stderr(), progress: newBar(os.Stderr)} }
 
 func (n *stderrNotes) Note(format string, args ...any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.progress.stop()
-	fmt.Fprintf(n.w, format+"\n", args...)
+	fmt.Fprintln(n.w, legible.Text(fmt.Sprintf(format, args...), maxNote))
 }
 
 // stop ends a bar whose fill did not come to its end.

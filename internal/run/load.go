@@ -15,6 +15,7 @@ import (
 	"github.com/rankbench/rankbench/internal/fail"
 	"github.com/rankbench/rankbench/internal/plan"
 	"github.com/rankbench/rankbench/internal/populate"
+	"github.com/rankbench/rankbench/internal/progress"
 	"github.com/rankbench/rankbench/internal/report"
 	"github.com/rankbench/rankbench/internal/result"
 	"github.com/rankbench/rankbench/internal/scenario"
@@ -31,12 +32,17 @@ type Options struct {
 	Interval time.Duration            // of the lines on the screen
 	Populate bool                     // fill the ranking first where it is not right
 	Metrics  string                   // address for Prometheus; "" for none
+	Live     string                   // address of the live page; "" for none
 	Repeat   int                      // which run of a series it is, from 0
 	AWS      *AWS                     // the scenario's steps are done to this group; nil: its load only
 	// Unrestored is given a function that names, at any time, what the steps have changed and
 	// not put back; may be nil.
 	Unrestored func(names func() []string)
 	Versions   map[string]string // rankbench, go, go-redis
+
+	// Status is told each second how far the run is, between two lines of the product,
+	// and nil when that is over; may be nil.
+	Status func(*progress.Status)
 
 	Lines io.Writer // a line for each operation and interval
 	Notes Notes     // progress and warnings
@@ -81,6 +87,7 @@ func Load(ctx context.Context, o Options) (result.Summary, string, error) {
 	s.run(ctx)
 	end, failed := s.close(ctx)
 	sum, err := report.Summarize(o.Out)
+	defer func() { s.showEnd(sum, err == nil) }()
 	if err != nil {
 		sum.FailedSteps, sum.NotRestored, sum.Interrupted = end.FailedSteps, end.NotRestored, end.Interrupted
 		return sum, o.Out, errors.Join(failed, err)

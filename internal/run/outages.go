@@ -12,8 +12,8 @@ import (
 	"github.com/rankbench/rankbench/internal/result"
 )
 
-// gap is what the lines of a drill say of one operation while it runs: a look
-// ahead at the outages that the summary has to the end.
+// gap is what the lines of a drill, and the live page, say of one operation while it
+// runs: a look ahead at the outages that the summary has to the end.
 type gap struct {
 	quiet  time.Duration // what may pass without a success where nothing has failed
 	last   time.Duration // end of the last bucket with a success
@@ -42,9 +42,9 @@ func (g *gap) out(d, threshold time.Duration) bool {
 	return d > g.quiet || d > threshold && len(g.failed) > 0
 }
 
-// tellOutages prints when an operation has no success any more, and when it has
+// followOutages tells when an operation has no success any more, and when it has
 // again. Cells are those of the interval that ends now.
-func (p *phaseRun) tellOutages(now time.Duration, cells []result.Cell) {
+func (p *phaseRun) followOutages(now time.Duration, cells []result.Cell) {
 	threshold := p.o.Scenario.OutageThreshold
 	for _, c := range cells {
 		g := p.gapOf(c.Op)
@@ -57,31 +57,43 @@ func (p *phaseRun) tellOutages(now time.Duration, cells []result.Cell) {
 			}
 			at := time.Duration(c.OKAt.From+uint64(i)) * result.BucketWidth
 			if g.out(at-g.last, threshold) {
-				p.tellGap(g.last, g.told, c.Op, g.failed)
-				p.tellLoad(at, fmt.Sprintf("%s: recovered   outage %.2f s", c.Op, (at-g.last).Seconds()))
+				p.outageBegins(c.Op, g, at)
+				p.outageEnds(c.Op, g.last, at)
 			}
 			g.last, g.told, g.failed = at+result.BucketWidth, false, map[string]uint64{}
 		}
 	}
 	for op, g := range p.gaps {
 		if g.out(now-g.last, threshold) {
-			p.tellGap(g.last, g.told, op, g.failed)
-			g.told = true
+			p.outageBegins(op, g, now)
 		}
 	}
 }
 
-func (p *phaseRun) tellGap(at time.Duration, told bool, op string, failed map[string]uint64) {
-	if told {
+// outageBegins is called once an outage is known to be one, as often as one likes.
+func (p *phaseRun) outageBegins(op string, g *gap, now time.Duration) {
+	if g.told {
 		return
 	}
+	g.told = true
 	text := op + ": no success any more"
-	if len(failed) > 0 {
-		text += " (" + strings.Join(slices.Sorted(maps.Keys(failed)), ", ") + ")"
+	if len(g.failed) > 0 {
+		text += " (" + strings.Join(slices.Sorted(maps.Keys(g.failed)), ", ") + ")"
 	}
-	p.tellLoad(at, text)
+	p.tellOutage(g.last, text, result.Outage{Op: op, FromS: g.last.Seconds(), ToS: now.Seconds(), Open: true})
 }
 
-func (p *phaseRun) tellLoad(at time.Duration, text string) {
-	p.lines <- report.Entry{AtS: at.Seconds(), Source: "load", Text: text}.Line
+func (p *phaseRun) outageEnds(op string, from, to time.Duration) {
+	length := (to - from).Seconds()
+	p.tellOutage(to, fmt.Sprintf("%s: recovered   outage %.2f s", op, length),
+		result.Outage{Op: op, FromS: from.Seconds(), ToS: to.Seconds(), DurationS: length})
+}
+
+func (p *phaseRun) tellOutage(at time.Duration, text string, o result.Outage) {
+	if p.drilling != nil {
+		p.lines <- report.Entry{AtS: at.Seconds(), Source: "load", Text: text}.Line
+	}
+	if p.live != nil {
+		p.live.Outage(o)
+	}
 }

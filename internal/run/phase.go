@@ -149,9 +149,7 @@ func (p *phaseRun) cut() {
 	for _, c := range cells {
 		p.keep(p.window.Add(c))
 	}
-	if p.drilling != nil {
-		p.tellOutages(now, cells)
-	}
+	p.followOutages(now, cells)
 }
 
 func (s *session) selfSample(now time.Duration, slip *hdr.Histogram) result.SelfSample {

@@ -17,10 +17,12 @@ import (
 	"github.com/rankbench/rankbench/internal/config"
 	"github.com/rankbench/rankbench/internal/expose"
 	"github.com/rankbench/rankbench/internal/fail"
+	"github.com/rankbench/rankbench/internal/live"
 	"github.com/rankbench/rankbench/internal/load"
 	"github.com/rankbench/rankbench/internal/observe"
 	"github.com/rankbench/rankbench/internal/plan"
 	"github.com/rankbench/rankbench/internal/populate"
+	"github.com/rankbench/rankbench/internal/progress"
 	"github.com/rankbench/rankbench/internal/report"
 	"github.com/rankbench/rankbench/internal/result"
 	"github.com/rankbench/rankbench/internal/self"
@@ -34,8 +36,9 @@ type session struct {
 	client   *target.Client
 	observer *observe.Observer
 	sampler  *self.Sampler
-	metrics  net.Listener     // nil without --metrics-addr
-	exporter *expose.Exporter // likewise
+	addrs    listeners
+	exporter *expose.Exporter // nil without --metrics-addr
+	live     *live.Page       // nil without --live
 	drilling *drilling        // nil without steps
 	probe    *observe.Probe   // likewise
 	ledger   *audit.Ledger    // nil where Sets are not audited
@@ -44,11 +47,12 @@ type session struct {
 	start    time.Time // offset 0
 	engine   *load.Engine
 
-	mu     sync.Mutex          // guards nodes and the folder's events
-	nodes  []result.NodeSample // not yet written, in order
-	newest []result.NodeSample
-	failed error // first failure to write
-	later  bool  // something waits to be written, and that was said
+	mu       sync.Mutex // guards nodes, the folder's events, and the follower
+	follower *progress.Follower
+	nodes    []result.NodeSample // not yet written, in order
+	newest   []result.NodeSample
+	failed   error // first failure to write
+	later    bool  // something waits to be written, and that was said
 
 	pauses  self.Pauses
 	lines   chan func(io.Writer) error // to be printed
@@ -56,29 +60,54 @@ type session struct {
 
 	background sync.WaitGroup
 	stop       context.CancelFunc // of the background
-	endConsole func()             // a drill's
+	shown      sync.WaitGroup     // the live page
+	stopLive   context.CancelFunc
+	endConsole func() // a drill's
 }
 
-// open takes the address for Prometheus, and then does all that begins a run: an
-// address that is in use is told before a ranking is filled or a file written.
-func open(ctx context.Context, o Options, pl *plan.Plan) (*session, error) {
-	if o.Metrics == "" {
-		return begin(ctx, o, pl, nil)
+// listeners are the addresses that a run answers on; nil where it does not.
+type listeners struct{ metrics, live net.Listener }
+
+func listen(o Options) (l listeners, err error) {
+	if o.Metrics != "" {
+		if l.metrics, err = expose.Listen(o.Metrics); err != nil {
+			return l, fail.WithHint(err, "choose another --metrics-addr; port 0 is any free one")
+		}
 	}
-	l, err := expose.Listen(o.Metrics)
+	if o.Live != "" {
+		if l.live, err = live.Listen(o.Live); err != nil {
+			return l, errors.Join(fail.WithHint(err, "choose another --live; port 0 is any free one"), l.close())
+		}
+	}
+	return l, nil
+}
+
+func (l listeners) close() (err error) {
+	for _, ln := range []net.Listener{l.metrics, l.live} {
+		if ln != nil {
+			err = errors.Join(err, ln.Close())
+		}
+	}
+	return err
+}
+
+// open takes the addresses that the run answers on, and then does all that begins
+// it: an address that is in use is told before a ranking is filled or a file written.
+func open(ctx context.Context, o Options, pl *plan.Plan) (*session, error) {
+	l, err := listen(o)
 	if err != nil {
-		return nil, fail.WithHint(err, "choose another --metrics-addr; port 0 is any free one")
+		return nil, err
 	}
 	s, err := begin(ctx, o, pl, l)
 	if err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, errors.Join(err, l.close())
 	}
 	return s, nil
 }
 
 // begin connects, checks everything that can be checked beforehand, fills the
 // ranking if asked to, and writes run.json.
-func begin(ctx context.Context, o Options, pl *plan.Plan, metrics net.Listener) (*session, error) {
+func begin(ctx context.Context, o Options, pl *plan.Plan, addrs listeners) (*session, error) {
 	server, err := check(ctx, o)
 	if err != nil {
 		return nil, err
@@ -104,7 +133,7 @@ func begin(ctx context.Context, o Options, pl *plan.Plan, metrics net.Listener) 
 	if err != nil {
 		return nil, err
 	}
-	s := &session{o: o, plan: pl, client: client, metrics: metrics, drilling: d, fresh: fresh}
+	s := &session{o: o, plan: pl, client: client, addrs: addrs, drilling: d, fresh: fresh}
 	if err := s.prepare(ctx, server); err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
@@ -147,10 +176,14 @@ func (s *session) prepare(ctx context.Context, server target.Server) error {
 	s.start = time.Now()
 	s.engine = &load.Engine{Start: s.start, Classify: target.Classify}
 	run := describe(s.o, server, s.client.Effective(), self.Host(), s.start)
+	if d := s.drilling; d != nil {
+		g := d.target.Group
+		run.Config["aws"] = map[string]any{"region": d.target.Place.Region, "replication_group": g.ID, "node_type": g.NodeType, "engine": g.Engine + " " + g.EngineVersion}
+	}
 	if s.folder, err = result.Create(s.o.Out, run); err != nil {
 		return err
 	}
-	return s.startBackground()
+	return s.startBackground(run)
 }
 
 func newObserver(o Options) (*observe.Observer, error) {
@@ -204,14 +237,18 @@ func needOf(pl *plan.Plan) target.Need {
 }
 
 // startBackground starts what runs beside the load: the observer, the endpoint for
-// Prometheus, and a drill's probe and steps.
-func (s *session) startBackground() error {
+// Prometheus, the live page, and a drill's probe and steps.
+func (s *session) startBackground(run result.Run) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.lines, s.printed = make(chan func(io.Writer) error, waitingLines), make(chan struct{})
 	go s.print()
-	if s.metrics != nil {
+	s.follower = progress.New(run, s.planned())
+	if s.addrs.metrics != nil {
 		s.expose(ctx)
+	}
+	if s.addrs.live != nil {
+		s.show(run)
 	}
 	s.background.Go(func() { s.observer.Watch(ctx, cutEvery, s.now, s.keepNodes, s.event) })
 	s.background.Go(func() { s.pauses.Watch(ctx, s.now) })
@@ -247,9 +284,9 @@ func (s *session) expose(ctx context.Context) {
 		Version: s.o.Versions["rankbench"], Scenario: s.o.Scenario.Name, OutageThreshold: s.o.Scenario.OutageThreshold,
 		Phases: phasesOf(s.o.Scenario),
 	})
-	s.o.Notes.Note("metrics on http://%s/metrics", s.metrics.Addr())
+	s.o.Notes.Note("metrics on http://%s/metrics", s.addrs.metrics.Addr())
 	s.background.Go(func() {
-		if err := s.exporter.Serve(ctx, s.metrics); err != nil {
+		if err := s.exporter.Serve(ctx, s.addrs.metrics); err != nil {
 			s.o.Notes.Note("warning: %v", err)
 		}
 	})
@@ -305,8 +342,12 @@ func (s *session) event(e result.Event) {
 	if s.drilling != nil {
 		s.lines <- report.EventEntry(e, s.o.AWS.Group).Line
 	}
+	if s.live != nil {
+		s.live.Event(e)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.follower.Event(e)
 	s.keepError(s.folder.Event(e))
 }
 
@@ -346,6 +387,7 @@ func (s *session) run(ctx context.Context) {
 // close ends the background, writes the last line and closes everything.
 func (s *session) close(ctx context.Context) (*result.RunEnd, error) {
 	end := s.end(ctx)
+	s.tellStatusEnds()
 	s.stop()
 	s.background.Wait()
 	close(s.lines)
@@ -359,10 +401,14 @@ func (s *session) close(ctx context.Context) (*result.RunEnd, error) {
 	return end, err
 }
 
-// write appends a line to the intervals, and shows it to Prometheus.
+// write appends a line to the intervals, and shows it to who looks on.
 func (s *session) write(iv result.Interval) {
 	s.keep(s.folder.Interval(iv))
 	if s.exporter != nil {
 		s.exporter.Interval(iv)
 	}
+	if s.live != nil {
+		s.live.Interval(iv)
+	}
+	s.tellStatus(iv)
 }
