@@ -91,7 +91,7 @@ func (b *browser) load(page []byte) {
 func (b *browser) start(path, profile string) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"), chromedp.Flag("no-proxy-server", true))
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), chromedp.Flag("no-proxy-server", true))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.t.Context()), 3*time.Minute)
 	ctx, stop := chromedp.NewExecAllocator(ctx, options...)
 	ctx, closeTab := chromedp.NewContext(ctx)
