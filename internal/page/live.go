@@ -29,7 +29,7 @@ func LiveHTML(w io.Writer, run result.Run) error {
 	return write(w, document{
 		Live: true, Head: h, Model: "null", Scripts: []template.JS{template.JS(pageJS), template.JS(liveJS)},
 		Style: template.CSS(pageCSS), Policy: policy(pageCSS, pageJS, liveJS) + "; connect-src 'self'",
-		Parts: append(partKeys(nil), partKey{outageShade, "outage, not divided (yet)"}),
+		Parts: append(partKeys([]Shade{{Part: serviceShade}, {Part: pausedShade}}), partKey{outageShade, "outage, not divided (yet)"}),
 	})
 }
 
