@@ -85,7 +85,7 @@ func runLoad(cmd *cobra.Command, o loadOptions, path string) (err error) {
 	ro.Unrestored = unrestored.watch
 	ro.Populate = o.populate || o.target.local
 	ro.Lines = linesTo(o.output)
-	if o.output == outputText {
+	if o.output == outputText && terminal.terminal {
 		ro.Status = terminal.status
 	}
 	if o.drill {

@@ -85,7 +85,7 @@ func (s *screen) draw(line string) {
 func (s *screen) status(st *progress.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st == nil || !s.terminal {
+	if st == nil {
 		s.draw("")
 		return
 	}

@@ -25,17 +25,21 @@ func (s *session) planned() (steps []progress.Step) {
 	return steps
 }
 
-// tellStatus hands on how far the run is. Only what is shown between the lines, and
-// by the goroutine that prints them, does not mix with them.
+// tellStatus hands on how far the run is, by the goroutine that prints the lines, so
+// that it does not mix with them. A screen that does not take those (^S) is not told:
+// its lines may wait, but not for that.
 func (s *session) tellStatus(iv result.Interval) {
 	s.mu.Lock()
 	s.follower.Interval(iv)
 	status := s.follower.Status()
 	s.mu.Unlock()
-	if s.o.Status != nil && iv.End == nil {
+	if s.o.Status != nil && iv.End == nil && len(s.lines) < waitingStatus {
 		s.lines <- func(io.Writer) error { s.o.Status(&status); return nil }
 	}
 }
+
+// waitingStatus is how many lines may wait at a moment without being held up.
+const waitingStatus = 5
 
 func (s *session) tellStatusEnds() {
 	if s.o.Status != nil {
