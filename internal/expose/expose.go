@@ -34,8 +34,9 @@ type Info struct {
 	// OutageThreshold is the shortest gap between successes that is an outage; default 1 s.
 	OutageThreshold time.Duration
 	// Phases name the operations that run in each phase, so that one that never
-	// completes is seen to be out, too. Without them an operation is known from
-	// its first outcome in the phase.
+	// completes is seen to be out, too, and counters are there before they count.
+	// Without them an operation is known from its first outcome in the phase. Their
+	// lengths say when the load will be over.
 	Phases []result.RunPhase
 }
 

@@ -10,7 +10,8 @@ import (
 
 // nodes shows each node as it was last sampled. A node that does not answer has
 // node_up 0 and the driver's counts, and no other metric: its last figures
-// would look like present ones.
+// would look like present ones. An endpoint's name is no node: of it there are
+// the driver's counts alone.
 type nodes struct {
 	up, role, cpu, engineCPU, in, out, commands *prometheus.Desc
 	memory, lag, link                           *prometheus.Desc
@@ -77,13 +78,22 @@ func (n *nodes) Collect(ch chan<- prometheus.Metric) {
 	defer n.mu.Unlock()
 	for _, s := range n.last {
 		labels := []string{valid(s.ID), valid(s.Addr)}
-		ch <- gauge(n.up, one(s.Up), labels...)
-		if s.Up {
-			n.collectServer(ch, s, labels)
+		if s.Role != endpoint {
+			n.collectNode(ch, s, labels)
 		}
 		if s.Driver != nil {
 			n.collectDriver(ch, *s.Driver, labels)
 		}
+	}
+}
+
+// endpoint is the role in samples of what the driver did through an endpoint's name.
+const endpoint = "endpoint"
+
+func (n *nodes) collectNode(ch chan<- prometheus.Metric, s result.NodeSample, labels []string) {
+	ch <- gauge(n.up, one(s.Up), labels...)
+	if s.Up {
+		n.collectServer(ch, s, labels)
 	}
 }
 

@@ -16,12 +16,14 @@ type operations struct {
 	total, latency, service *prometheus.Desc
 	out, outSeconds         *prometheus.Desc
 	phaseInfo, unreadable   *prometheus.Desc
+	plannedEnd              *prometheus.Desc
 	begun                   time.Time
 
 	mu     sync.Mutex
 	byOp   map[string]*operation
 	gaps   *gaps
 	broken uint64 // histograms that could not be decoded
+	ends   time.Time
 }
 
 // operation is the sums of one kind.
@@ -30,11 +32,29 @@ type operation struct {
 	latency, service *distribution
 }
 
+// classes are what can become of an operation. Each is shown from the start, as
+// 0: of a counter that begins with its first error, rate() and increase() leave
+// out that error.
+func classes() []string {
+	return []string{
+		"ok", "readonly", "moved", "clusterdown", "loading", "refused", "reset", "timeout",
+		"pool_timeout", "dns", "tls", "auth", "oom", "missing", "unsent", "other",
+	}
+}
+
+func newOperation() *operation {
+	op := &operation{byClass: map[string]uint64{}, latency: newDistribution(), service: newDistribution()}
+	for _, class := range classes() {
+		op.byClass[class] = 0
+	}
+	return op
+}
+
 func newOperations(info Info, begun time.Time) *operations {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("rankbench_"+name, help, labels, nil)
 	}
-	return &operations{
+	o := &operations{
 		total:      desc("operations_total", "Operations that came due, by what became of them: ok, unsent, or the class of the error.", "op", "class"),
 		latency:    desc("operation_latency_seconds", "Latency of successes: from due where no worker was free when due, else from sent.", "op"),
 		service:    desc("operation_service_seconds", "Service time of successes: from sent.", "op"),
@@ -42,10 +62,30 @@ func newOperations(info Info, begun time.Time) *operations {
 		outSeconds: desc("outage_seconds_total", "Time in gaps between successes that are longer than the outage threshold.", "op"),
 		phaseInfo:  desc("phase_info", "1 for the phase that runs.", "phase", "name"),
 		unreadable: desc("unreadable_histograms_total", "Histograms of intervals that could not be decoded, and are missing here."),
+		plannedEnd: desc("run_planned_end_timestamp_seconds", "When the load will be over if it goes as planned."),
 		begun:      begun,
 		byOp:       map[string]*operation{},
 		gaps:       newGaps(info),
+		ends:       plannedEnd(info.Phases, begun),
 	}
+	for _, p := range info.Phases {
+		for _, name := range p.Ops {
+			o.byOp[name] = newOperation()
+		}
+	}
+	return o
+}
+
+// plannedEnd is when the last phase ends; without phases it is not known, and zero.
+func plannedEnd(phases []result.RunPhase, begun time.Time) time.Time {
+	length := 0.0
+	for _, p := range phases {
+		length += p.WarmupS + p.DurationS
+	}
+	if length == 0 {
+		return time.Time{}
+	}
+	return begun.Add(time.Duration(length * float64(time.Second)))
 }
 
 func (o *operations) add(iv result.Interval) {
@@ -60,7 +100,7 @@ func (o *operations) add(iv result.Interval) {
 func (o *operations) addCell(c result.Cell) {
 	op := o.byOp[c.Op]
 	if op == nil {
-		op = &operation{byClass: map[string]uint64{}, latency: newDistribution(), service: newDistribution()}
+		op = newOperation()
 		o.byOp[c.Op] = op
 	}
 	op.byClass["ok"] += c.OK
@@ -84,7 +124,7 @@ func (o *operations) check(err error) {
 
 // Describe implements prometheus.Collector.
 func (o *operations) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{o.total, o.latency, o.service, o.out, o.outSeconds, o.phaseInfo, o.unreadable} {
+	for _, d := range []*prometheus.Desc{o.total, o.latency, o.service, o.out, o.outSeconds, o.phaseInfo, o.unreadable, o.plannedEnd} {
 		ch <- d
 	}
 }
@@ -106,6 +146,9 @@ func (o *operations) Collect(ch chan<- prometheus.Metric) {
 	}
 	if p := o.gaps.phase; p >= 0 {
 		ch <- gauge(o.phaseInfo, 1, strconv.Itoa(p), valid(o.gaps.phaseName()))
+	}
+	if !o.ends.IsZero() {
+		ch <- gauge(o.plannedEnd, float64(o.ends.UnixMilli())/1000)
 	}
 	ch <- counter(o.unreadable, float64(o.broken))
 }
