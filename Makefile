@@ -6,7 +6,7 @@ FUZZTIME       ?= 20s
 TESTFLAGS      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test scenarios agreement browser build lint bench bench-10m fuzz tidy clean redis python chromium
+.PHONY: help demo test scenarios agreement browser prometheus build lint bench bench-10m fuzz tidy clean redis python chromium
 
 help: ## show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ agreement: redis ## ten drills, their outages held against those that an indepen
 
 browser: chromium ## the HTML page of a run in headless Chromium (pictures of it to RANKBENCH_SCREENSHOTS)
 	$(GO) test -timeout 10m -tags browser $(TESTFLAGS) ./internal/page
+
+prometheus: redis ## a drill under a real Prometheus: configuration, rules, alerts, every query of the Grafana dashboard (a minute)
+	@.ci/install prometheus
+	$(GO) test -timeout 10m -tags prometheus -run 'Prom|EveryAlert' $(TESTFLAGS) ./cmd/rankbench
 
 build: ## the binary, as bin/rankbench
 	$(GO) build -o bin/rankbench ./cmd/rankbench
