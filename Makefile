@@ -6,7 +6,7 @@ FUZZTIME       ?= 20s
 TESTFLAGS      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test scenarios agreement browser prometheus build lint bench bench-10m fuzz tidy clean redis python chromium
+.PHONY: help demo test scenarios agreement browser prometheus build lint bench bench-10m fuzz tidy clean redis python chromium prometheus-server
 
 help: ## show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ demo: redis ## a local ElastiCache, a ranking of 1,000,000 members, the four ope
 	$(GO) run ./cmd/rankbench drill scenarios/demo.yaml --local
 
 test: redis python ## everything, with the race detector, against real servers
-	$(GO) test -race -timeout 15m $(TESTFLAGS) ./...
+	$(GO) test -race -p 3 -timeout 15m $(TESTFLAGS) ./... # most of it waits: three packages on two processors
 
 scenarios: redis ## every scenario at reduced size, with its steps (some minutes)
 	$(GO) test -timeout 15m -tags scenarios -run TestScenarios -parallel 4 $(TESTFLAGS) ./cmd/rankbench
@@ -23,11 +23,10 @@ scenarios: redis ## every scenario at reduced size, with its steps (some minutes
 agreement: redis ## ten drills, their outages held against those that an independent client sees, to 100 ms
 	$(GO) test -v -timeout 15m -run TestAgreement -count 10 -parallel 1 $(TESTFLAGS) ./cmd/rankbench -tolerance 100ms
 
-browser: chromium ## the HTML page of a run in headless Chromium (pictures of it to RANKBENCH_SCREENSHOTS)
+browser: redis chromium ## the HTML page of a run in headless Chromium (pictures of it to RANKBENCH_SCREENSHOTS)
 	$(GO) test -timeout 10m -tags browser $(TESTFLAGS) ./internal/page
 
-prometheus: redis ## a drill under a real Prometheus: configuration, rules, alerts, every query of the Grafana dashboard (a minute)
-	@.ci/install prometheus
+prometheus: redis prometheus-server ## a drill under a real Prometheus: configuration, rules, alerts, every query of the Grafana dashboard (a minute)
 	$(GO) test -timeout 10m -tags prometheus -run 'Prom|EveryAlert' $(TESTFLAGS) ./cmd/rankbench
 
 build: ## the binary, as bin/rankbench
@@ -59,3 +58,6 @@ clean: ## remove what building and running left here
 
 redis python chromium:
 	@.ci/install $@
+
+prometheus-server:
+	@.ci/install prometheus
