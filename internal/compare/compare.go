@@ -115,6 +115,11 @@ type Row struct {
 	Cells []*Cell `json:"cells"` // one for each group, null where no run has the figure
 }
 
+// Zero says whether the figure is 0 in all runs that have it.
+func (r Row) Zero() bool {
+	return !slices.ContainsFunc(r.Cells, func(c *Cell) bool { return c != nil && (c.Min != 0 || c.Max != 0) })
+}
+
 // Cell is one figure of one group.
 type Cell struct {
 	N      int       `json:"n"`

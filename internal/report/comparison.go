@@ -25,8 +25,8 @@ var marks = []struct {
 	{compare.FailedStep, "#", "a step failed: the run counts for no figure"},
 }
 
-// signs are those of some marks: "*†".
-func signs(of []compare.Mark) string {
+// Signs are those of some marks: "*†".
+func Signs(of []compare.Mark) string {
 	text := ""
 	for _, m := range marks {
 		if slices.Contains(of, m.mark) {
@@ -63,7 +63,7 @@ func tableHeader(t compare.Table) []string {
 		for _, r := range g.Runs {
 			all = append(all, r.Marks...)
 		}
-		text := fmt.Sprintf("%s: n=%d%s", g.Name, len(g.Runs), signs(all))
+		text := fmt.Sprintf("%s: n=%d%s", g.Name, len(g.Runs), Signs(all))
 		if g.Base {
 			text += ", base"
 		}
@@ -76,7 +76,7 @@ func tableHeader(t compare.Table) []string {
 func comparedRows(t compare.Table) [][]string {
 	var out [][]string
 	for _, r := range t.Rows {
-		if zero(r) {
+		if r.Zero() {
 			continue
 		}
 		row := []string{r.Of, strings.ReplaceAll(r.Value, "_", " ")}
@@ -104,14 +104,17 @@ func comparedCell(r compare.Row, c *compare.Cell, runs int) string {
 		text += fmt.Sprintf(" ×%.2f", *c.Ratio)
 	}
 	if c.Difference != nil {
-		text += " " + verdictSigns[c.Difference.Verdict]
+		text += " " + VerdictSign(c.Difference.Verdict)
 	}
-	return strings.TrimRight(text+" "+signs(c.Marks), " ")
+	return strings.TrimRight(text+" "+Signs(c.Marks), " ")
 }
 
 var verdictSigns = map[compare.Verdict]string{
 	compare.Differs: "≠", compare.Apart: "≠?", compare.CannotTell: "?", compare.Noise: "~", compare.Equal: "=",
 }
+
+// VerdictSign is that of a verdict: "≠".
+func VerdictSign(v compare.Verdict) string { return verdictSigns[v] }
 
 const verdictLegend = "×: mean over the base's; ≠ differs by more than noise; ≠? too few runs to tell, but far apart; ? too few runs to tell; ~ no more than noise; = the same"
 
@@ -130,15 +133,11 @@ func amount(unit string, v float64) string {
 	return figure(v)
 }
 
-func zero(r compare.Row) bool {
-	return !slices.ContainsFunc(r.Cells, func(c *compare.Cell) bool { return c != nil && (c.Min != 0 || c.Max != 0) })
-}
-
 // zeros names what is 0 in all runs.
 func zeros(t compare.Table) string {
 	var names []string
 	for _, r := range t.Rows {
-		if zero(r) {
+		if r.Zero() {
 			names = append(names, r.Name())
 		}
 	}
@@ -182,9 +181,10 @@ func legend(t compare.Table) []string {
 // ComparisonText prints a comparison.
 func ComparisonText(w io.Writer, t compare.Table) error {
 	t = allVisible(t)
+	said := Say(t)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", compareHeading(t))
-	for _, line := range legend(t) {
+	fmt.Fprintf(&b, "%s\n\n", said.Heading)
+	for _, line := range said.Letters {
 		fmt.Fprintf(&b, "%s\n", line)
 	}
 	header := tableHeader(t)
@@ -194,17 +194,17 @@ func ComparisonText(w io.Writer, t compare.Table) error {
 		tw.AppendRow(cells(r))
 	}
 	tw.Render()
-	if len(t.Groups) > 1 {
-		fmt.Fprintf(&b, "%s\n", verdictLegend)
+	if said.Signs != "" {
+		fmt.Fprintf(&b, "%s\n", said.Signs)
 	}
-	for _, f := range findings(t) {
-		fmt.Fprintf(&b, "\n%s\n", f.title)
-		for _, l := range f.lines {
+	for _, f := range said.Findings {
+		fmt.Fprintf(&b, "\n%s\n", f.Title)
+		for _, l := range f.Lines {
 			fmt.Fprintf(&b, "  %s\n", l)
 		}
 	}
-	fmt.Fprintf(&b, "\nthe same in all runs: %s\n", same(t))
-	for _, d := range doubts(t) {
+	fmt.Fprintf(&b, "\nthe same in all runs: %s\n", said.Same)
+	for _, d := range said.Notes {
 		fmt.Fprintf(&b, "note: %s\n", d)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -221,21 +221,22 @@ func cells(texts []string) table.Row {
 
 // ComparisonMarkdown writes a comparison for pull requests and tickets.
 func ComparisonMarkdown(w io.Writer, t compare.Table) error {
+	said := Say(t)
 	var m markdown
-	m.heading(1, compareHeading(t))
-	m.list(legend(t))
+	m.heading(1, said.Heading)
+	m.list(said.Letters)
 	m.table(tableHeader(t), 2, comparedRows(t))
-	if len(t.Groups) > 1 {
-		fmt.Fprintf(&m, "%s\n\n", mdText(verdictLegend, maxText))
+	if said.Signs != "" {
+		fmt.Fprintf(&m, "%s\n\n", mdText(said.Signs, maxText))
 	}
-	for _, f := range findings(t) {
-		fmt.Fprintf(&m, "%s\n\n", mdText(f.title, maxText))
-		m.list(f.lines)
+	for _, f := range said.Findings {
+		fmt.Fprintf(&m, "%s\n\n", mdText(f.Title, maxText))
+		m.list(f.Lines)
 	}
-	fmt.Fprintf(&m, "The same in all runs: %s\n\n", mdText(same(t), maxText))
-	if d := doubts(t); len(d) > 0 {
+	fmt.Fprintf(&m, "The same in all runs: %s\n\n", mdText(said.Same, maxText))
+	if len(said.Notes) > 0 {
 		m.heading(2, "Notes")
-		m.list(d)
+		m.list(said.Notes)
 	}
 	_, err := io.WriteString(w, strings.TrimRight(m.String(), "\n")+"\n")
 	return err

@@ -8,18 +8,12 @@ import (
 	"github.com/rankbench/rankbench/internal/compare"
 )
 
-// finding is a list of what the comparison says, under a title.
-type finding struct {
-	title string
-	lines []string
-}
-
 // findings are what differs, what may, and what does not, in words.
-func findings(t compare.Table) []finding {
+func findings(t compare.Table) []Finding {
 	if len(t.Groups) == 1 {
-		return []finding{{title: "Nothing differs by more than noise: all runs were made under the same conditions, and what differs between repeats is noise."}}
+		return []Finding{{Title: "Nothing differs by more than noise: all runs were made under the same conditions, and what differs between repeats is noise."}}
 	}
-	out := []finding{
+	out := []Finding{
 		{headline(t), nil},
 		{"Differs by more than noise (Mann–Whitney U test, p ≤ 0.05):", worded(t, compare.Differs)},
 		{"Differs as far as so few runs can show (the ranges lie at least as far apart as the wider one is wide, which of pairs that do not differ about one in a hundred does):", worded(t, compare.Apart)},
@@ -27,7 +21,7 @@ func findings(t compare.Table) []finding {
 		{"Cannot be told, of one run alone:", byGroup(t, alone)},
 		{"No difference that is more than noise:", byGroup(t, unremarkable)},
 	}
-	return slices.DeleteFunc(out, func(f finding) bool { return f.title == "" || f.title != headline(t) && len(f.lines) == 0 })
+	return slices.DeleteFunc(out, func(f Finding) bool { return f.Title == "" || f.Title != headline(t) && len(f.Lines) == 0 })
 }
 
 // headline says that nothing differs, where nothing does; else it is "".
@@ -57,7 +51,7 @@ func worded(t compare.Table, v compare.Verdict) []string {
 	eachDifference(t, func(r compare.Row, c compare.Cell, _ compare.Group) {
 		if c.Difference.Verdict == v && !unremarkable(c) && !alone(c) {
 			both := append(slices.Clone(r.Cells[0].Marks), c.Marks...)
-			out = append(out, strings.TrimRight(c.Words+" "+signs(both), " "))
+			out = append(out, strings.TrimRight(c.Words+" "+Signs(both), " "))
 		}
 	})
 	return out
@@ -75,7 +69,7 @@ func unremarkable(c compare.Cell) bool {
 func byGroup(t compare.Table, holds func(compare.Cell) bool) []string {
 	names, all := map[string][]string{}, map[string]int{}
 	eachDifference(t, func(r compare.Row, c compare.Cell, g compare.Group) {
-		if zero(r) {
+		if r.Zero() {
 			return
 		}
 		if all[g.Name]++; holds(c) {
