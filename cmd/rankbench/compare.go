@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rankbench/rankbench/internal/compare"
 	"github.com/rankbench/rankbench/internal/fail"
+	"github.com/rankbench/rankbench/internal/page"
 	"github.com/rankbench/rankbench/internal/report"
 	"github.com/rankbench/rankbench/internal/result"
 )
@@ -35,10 +37,13 @@ is taken for theirs.
 
 Runs whose client was the bottleneck are compared, and marked *. Of runs that were interrupted (†)
 or killed (‡) rates and latencies count, outages and lost writes do not. Runs of which a step
-failed (#) count for no figure.`
+failed (#) count for no figure.
+
+--html writes a page, too: one file that opens from disk, with the same words, and for each figure
+a bar for every group, a dot for every run, and the table behind them.`
 
 func newCompareCommand() *cobra.Command {
-	out := newFormats(outputText, outputMarkdown, outputCSV, outputJSON)
+	out, html := newFormats(outputText, outputMarkdown, outputCSV, outputJSON), ""
 	var o compare.Options
 	cmd := &cobra.Command{
 		Use:   "compare RUN…",
@@ -46,16 +51,20 @@ func newCompareCommand() *cobra.Command {
 		Long:  compareHelp,
 		Args:  args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, folders []string) error {
+			if cmd.Flags().Changed("html") && html == "" {
+				return usage(cmd, errors.New("--html takes a file"))
+			}
 			t, err := comparison(cmd, folders, o)
 			if err != nil {
 				return err
 			}
-			return printComparison(t, out.chosen)
+			return errors.Join(printComparison(t, out.chosen), writePage(html, func(w io.Writer) error { return page.Comparison(w, t) }))
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Base, "base", "", "the `RUN` (or series) whose group the others are held against")
 	f.StringSliceVar(&o.By, "by", nil, "group by these `keys` alone, such as score_spread,replicas")
+	f.StringVar(&html, "html", "", "also write the comparison as one HTML `file`")
 	f.VarP(out, "output", "o", "what goes to stdout")
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ func newReportCommand() *cobra.Command {
 			if cmd.Flags().Changed("html") && (html == "" || len(folders) > 1) {
 				return usage(cmd, errors.New("--html takes a file, and one run"))
 			}
-			return errors.Join(runReport(folders, out.chosen), writePage(html, folders[0]))
+			return errors.Join(runReport(folders, out.chosen), writePage(html, func(w io.Writer) error { return page.HTML(w, folders[0]) }))
 		},
 	}
 	cmd.Flags().StringVar(&html, "html", "", "also write the run as one HTML `file`")
@@ -36,13 +37,13 @@ func newReportCommand() *cobra.Command {
 	return cmd
 }
 
-// writePage writes the page of a run.
-func writePage(path, folder string) error {
+// writePage writes a page to a file, if one is asked for.
+func writePage(path string, write func(io.Writer) error) error {
 	if path == "" {
 		return nil
 	}
 	var b bytes.Buffer
-	if err := page.HTML(&b, folder); err != nil {
+	if err := write(&b); err != nil {
 		return err
 	}
 	if err := result.WriteFile(path, b.Bytes()); err != nil {
