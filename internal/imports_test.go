@@ -41,7 +41,7 @@ var may = map[string][]string{
 	"internal/analyze":           {"internal/result"},
 	"internal/compare":           {"internal/result"},
 	"internal/report":            {"internal/legible", "internal/ranking", "internal/result", "internal/scenario", "internal/analyze", "internal/compare"},
-	"internal/page":              {"internal/analyze", "internal/compare", "internal/report", "internal/result"},
+	"internal/page":              {"internal/analyze", "internal/compare", "internal/legible", "internal/report", "internal/result"},
 	"internal/action":            {"internal/aws", "internal/config", "internal/fail", "internal/result", "internal/scenario"},
 	"internal/drill":             {"internal/result"},
 	"internal/local/cluster":     {},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/rankbench/rankbench/internal/legible"
 )
 
 // amountText writes a figure of a comparison in its unit, to three or four digits.
@@ -24,7 +26,7 @@ func amountText(unit string, v float64) string {
 	if math.Abs(v) < 1000 {
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
-	return grouped(v)
+	return legible.Grouped(int64(math.Round(v)))
 }
 
 // axisText writes a round figure on an axis, as short as it can be.

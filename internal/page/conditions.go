@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rankbench/rankbench/internal/legible"
 	"github.com/rankbench/rankbench/internal/result"
 )
 
@@ -109,7 +110,7 @@ func clientSettings(run result.Run) string {
 }
 
 func clientLoad(c result.Client) string {
-	text := fmt.Sprintf("%.0f %% of one processor, scheduler p99 %s, pool waits %s", c.CPUPct, micros(c.SchedUSP99), grouped(float64(c.PoolWaits)))
+	text := fmt.Sprintf("%.0f %% of one processor, scheduler p99 %s, pool waits %s", c.CPUPct, micros(c.SchedUSP99), legible.Grouped(int64(c.PoolWaits)))
 	if c.Bottleneck {
 		text = "THE CLIENT WAS THE BOTTLENECK: " + clean(c.Reason) + "; " + text
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/rankbench/rankbench/internal/legible"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }
@@ -11,31 +13,12 @@ func itoa(i int) string { return strconv.Itoa(i) }
 // dash stands for a figure that there is none of.
 const dash = "–"
 
-// clock is "2:07.1", an hour later "1:02:07.1".
-func clock(s float64) string {
-	tenths := int64(s*10 + 0.5)
-	minutes, rest := tenths/600, tenths%600
-	if minutes < 60 {
-		return fmt.Sprintf("%d:%02d.%d", minutes, rest/10, rest%10)
-	}
-	return fmt.Sprintf("%d:%02d:%02d.%d", minutes/60, minutes%60, rest/10, rest%10)
-}
-
-// grouped is 1,203,455.
-func grouped(v float64) string {
-	text := strconv.FormatInt(int64(math.Round(v)), 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
 // count is grouped for whole numbers, and small rates keep a digit.
 func count(v float64) string {
 	if v != 0 && math.Abs(v) < 10 && v != math.Trunc(v) {
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
-	return grouped(v)
+	return legible.Grouped(int64(math.Round(v)))
 }
 
 // micros writes microseconds to three digits: 312 µs, 1.92 ms, 12.5 s.
@@ -90,7 +73,7 @@ func secondsText(s float64) string { return fmt.Sprintf("%.2f s", s) }
 // preciseClock is clock to a hundredth.
 func preciseClock(s float64) string {
 	hundredths := int64(s*100 + 0.5)
-	return fmt.Sprintf("%s%d", clock(float64(hundredths/10)/10), hundredths%10)
+	return fmt.Sprintf("%s%d", legible.Clock(float64(hundredths/10)/10), hundredths%10)
 }
 
 // durationText is "0.2 s", "30 s", "2 min", "1.5 h".

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankbench/rankbench/internal/analyze"
+	"github.com/rankbench/rankbench/internal/legible"
 	"github.com/rankbench/rankbench/internal/result"
 )
 
@@ -62,7 +63,7 @@ func newHead(run result.Run, sum result.Summary) head {
 const lengthInSub = 2
 
 func subtitle(run result.Run, sum result.Summary) []string {
-	out := []string{clean(run.Command), sum.Started.UTC().Format("2006-01-02 15:04:05 MST"), clock(sum.DurationS) + " long"}
+	out := []string{clean(run.Command), sum.Started.UTC().Format("2006-01-02 15:04:05 MST"), legible.Clock(sum.DurationS) + " long"}
 	if run.Local {
 		out = append(out, "servers on the load's own host")
 	}
@@ -142,7 +143,7 @@ func lostCard(sum result.Summary) card {
 	if a == nil {
 		return card{Name: "Lost writes", Value: "not audited", Look: "neutral", Note: "the run has no audit"}
 	}
-	c := card{Name: "Lost writes", Value: grouped(float64(a.Lost)), Look: "good", Note: "of " + grouped(float64(a.Acknowledged)) + " acknowledged"}
+	c := card{Name: "Lost writes", Value: legible.Grouped(int64(a.Lost)), Look: "good", Note: "of " + legible.Grouped(int64(a.Acknowledged)) + " acknowledged"}
 	if a.Lost > 0 {
 		c.Look, c.Note = "bad", c.Note+fmt.Sprintf(", within %.2f s", a.LostWindowS)
 	}
@@ -157,7 +158,7 @@ func errorCard(sum result.Summary) card {
 			failed += float64(o.Due - o.OK)
 		}
 	}
-	c := card{Name: "Failed or not sent", Value: grouped(failed), Look: "neutral", Note: "of " + grouped(due) + " operations due"}
+	c := card{Name: "Failed or not sent", Value: legible.Grouped(int64(failed)), Look: "neutral", Note: "of " + legible.Grouped(int64(due)) + " operations due"}
 	if due > 0 && failed > 0 {
 		c.Note += fmt.Sprintf(", %.2g %%", 100*failed/due)
 	}
@@ -255,7 +256,7 @@ func charged(o result.Outage) string {
 func classesText(errors map[string]uint64) string {
 	var out []string
 	for _, c := range slices.Sorted(maps.Keys(errors)) {
-		out = append(out, clean(c)+" "+grouped(float64(errors[c])))
+		out = append(out, clean(c)+" "+legible.Grouped(int64(errors[c])))
 	}
 	return strings.Join(out, ", ")
 }
@@ -269,7 +270,7 @@ func phasesTable(sum result.Summary) table {
 			if errs == "" {
 				errs = "0"
 			}
-			t.Rows = append(t.Rows, []string{clean(p.Name), clean(op), grouped(float64(o.Due)), grouped(float64(o.OK)), errs, grouped(float64(o.Unsent)),
+			t.Rows = append(t.Rows, []string{clean(p.Name), clean(op), legible.Grouped(int64(o.Due)), legible.Grouped(int64(o.OK)), errs, legible.Grouped(int64(o.Unsent)),
 				count(o.RPS), micros(q.P50), micros(q.P99), micros(q.P999), micros(q.Max)})
 		}
 	}

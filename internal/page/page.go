@@ -1,8 +1,9 @@
 // Package page makes one HTML file of a run's folder: the verdict and the numbers
-// that matter, and below them lanes on one time axis, with tables behind them. It
-// opens from disk, asks for nothing over the network, and takes any text of the
-// folder for hostile. It knows no socket: whoever shows a run while it goes on
-// (the live page) feeds the same Builder and hands its Model to the same script.
+// that matter, and below them lanes on one time axis, with tables behind them; or of
+// a comparison of runs (compare.go), with bars. It opens from disk, asks for nothing
+// over the network, and takes any text of the folder for hostile. It knows no socket:
+// whoever shows a run while it goes on (the live page) feeds the same Builder and
+// hands its Model to the same script.
 //
 //  1. A Builder is fed the lines of the run in order, and keeps counts by tenth of
 //     a second (counts.go), latencies by interval, and samples by node (nodes.go).
@@ -29,6 +30,7 @@ import (
 	"strings"
 
 	"github.com/rankbench/rankbench/internal/analyze"
+	"github.com/rankbench/rankbench/internal/legible"
 	"github.com/rankbench/rankbench/internal/report"
 	"github.com/rankbench/rankbench/internal/result"
 )
@@ -129,7 +131,7 @@ func newDocument(h head, m Model) (document, error) {
 		Policy: policy(pageCSS, pageJS), Parts: partKeys(m.Shades),
 	}
 	for _, e := range m.Events {
-		doc.Events = append(doc.Events, eventRow{e, clock(e.AtS)})
+		doc.Events = append(doc.Events, eventRow{e, legible.Clock(e.AtS)})
 	}
 	for _, l := range m.Lanes {
 		doc.Lanes = append(doc.Lanes, laneView{l, tableOf(l)})

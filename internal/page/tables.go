@@ -1,6 +1,10 @@
 package page
 
-import "math"
+import (
+	"math"
+
+	"github.com/rankbench/rankbench/internal/legible"
+)
 
 // table is what stands behind a picture, as texts.
 type table struct {
@@ -54,7 +58,7 @@ func columnsOf(l Lane) (out []column, n int) {
 
 // row is a lane from step i to step j.
 func row(l Lane, columns []column, i, j int) []string {
-	out := []string{clock(float64(i) * l.StepS)}
+	out := []string{legible.Clock(float64(i) * l.StepS)}
 	for _, s := range l.Strips {
 		out = append(out, textAt(s, float64(i)*l.StepS, float64(j)*l.StepS))
 	}
