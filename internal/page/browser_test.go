@@ -123,6 +123,21 @@ func TestPageOfADrillIsReadAndZoomed(t *testing.T) {
 	b.quiet()
 }
 
+// TestScriptDrawsAModelWithoutAFigure: such as of a run's first moment.
+func TestScriptDrawsAModelWithoutAFigure(t *testing.T) {
+	b := open(t, pageOf(t, folderOf(t, failoverRun)), 1300, 900)
+	lines := value[int](b, `(() => {
+		const m = JSON.parse(document.getElementById("model").textContent);
+		for (const s of m.lanes.flatMap((l) => l.panels || []).flatMap((p) => p.series)) for (const key of ["v", "lo", "hi"]) if (s[key]) s[key] = s[key].map(() => null);
+		rankbench.draw(m);
+		return document.querySelectorAll("figure[data-lane='latency-0'] line.grid").length;
+	})()`)
+	if lines == 0 {
+		t.Error("a lane without a figure has no grid")
+	}
+	b.quiet()
+}
+
 func TestScriptDrawsALaterModel(t *testing.T) {
 	b := open(t, pageOf(t, folderOf(t, failoverRun)), 1300, 900)
 	figures := value[int](b, `(() => {

@@ -120,7 +120,11 @@ func (b *browser) hear(ev any) {
 	case *runtime.EventConsoleAPICalled:
 		b.problems = append(b.problems, fmt.Sprintf("console.%s", ev.Type))
 	case *runtime.EventExceptionThrown:
-		b.problems = append(b.problems, ev.ExceptionDetails.Text)
+		problem := fmt.Sprintf("%s, line %d", ev.ExceptionDetails.Text, ev.ExceptionDetails.LineNumber+1)
+		if e := ev.ExceptionDetails.Exception; e != nil {
+			problem += ": " + e.Description
+		}
+		b.problems = append(b.problems, problem)
 	case *log.EventEntryAdded:
 		b.problems = append(b.problems, ev.Entry.Text)
 	}

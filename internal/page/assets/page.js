@@ -162,7 +162,8 @@
 
   const drawPanel = (svg, lane, panel, top, height, extremes) => {
     const e = extremes[panel.scale];
-    const scale = panel.kind === "band" ? logarithmic(e.min, e.max, top, height) : linear(e.max, top, height);
+    const [least, most] = e.min <= e.max ? [e.min, e.max] : [100, 10000]; // nothing was answered yet
+    const scale = panel.kind === "band" ? logarithmic(least, most, top, height) : linear(e.max, top, height);
     for (const t of scale.ticks) {
       const y = scale.y(t);
       add(svg, "line", { class: "grid", x1: plot.left, x2: plot.left + plot.width, y1: y, y2: y });
